@@ -25,6 +25,12 @@ for hidden in avx512f "avx512f avx2"; do
     else
         fail "rows of channels without $hidden: $(cat "$tmp/out")"
     fi
+    if TFRUN_HIDE_CPU_FEATURES=$hidden "$TFR_BUILDDIR/tests/test_native_images" \
+        >"$tmp/out" 2>&1; then
+        pass "images with the channels last are right without $hidden"
+    else
+        fail "images with the channels last without $hidden: $(cat "$tmp/out")"
+    fi
     if TFRUN_HIDE_CPU_FEATURES=$hidden "$TFR_BUILDDIR/tests/test_native_nbits" >"$tmp/out" 2>&1; then
         pass "weights of 4 and 8 bits are right without $hidden"
     else

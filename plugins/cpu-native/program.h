@@ -4,6 +4,7 @@
  *
  *   program_forms.c   which calls items do
  *   program_read.c    the group becomes a list of items over numbered values
+ *   program_images.c  transposes and pads around convolutions that need not be
  *   program_lift.c    windows over one or three axes become windows over two
  *   program_fuse.c    items take over activations, residual sums and pools that follow them
  *   program_layout.c  which values are blocked; items that reorder are put in between
@@ -219,7 +220,7 @@ typedef struct native_item {
     float epsilon;              /* LAYER_NORM, MOMENTS; BATCH_NORM of a variance */
     bool of_variance;           /* BATCH_NORM: input 2 is the variance, not what it is divided by */
     bool unbiased;              /* MOMENTS, whose alpha is the momentum */
-    int perm[TFR_MAX_RANK];     /* TRANSPOSE */
+    int perm[TFR_MAX_RANK];     /* TRANSPOSE; PADDED: the axis of the call of each axis */
     int axis;                   /* CONCAT, GATHER */
     native_heads heads;         /* ATTENTION: inputs Q, K, V, mask; alpha is the scale */
     int codes;                  /* of a pooled CONV: where in its window each maximum lies; or -1 */
@@ -321,6 +322,11 @@ static inline bool native_is_relu(const native_act *act)
 /* Sets readers of values, for those who fuse. */
 void native_count_readers(native_ir *ir);
 
+/* ---- program_images.c ---- */
+
+/* Before items are fused. */
+void native_clean_images(native_ir *ir);
+
 /* ---- program_lift.c ---- */
 
 void native_lift(native_ir *ir);
@@ -393,8 +399,10 @@ bool native_pad_form(const tfr_call *call);
 bool native_pads_samples(const native_item *item);
 /* Zeros around the planes of float32 images and behind their channels, which blocks can have. */
 bool native_pads_images(const native_ir *ir, const native_item *item);
-/* The same around planes alone, so many before them: windows may have them as their own. */
-bool native_pads_planes(const native_ir *ir, const native_item *item, int64_t before[2]);
+/* The same around the pixels of one or two axes alone, so many before them: windows may have them
+ * as their own. */
+bool native_pads_pixels(const native_ir *ir, const native_item *item, int64_t *before);
+
 /* ---- program_einsum.c ---- */
 
 /* Of Einsum: whether it is done, and item `at`, which becomes moves and a product. */

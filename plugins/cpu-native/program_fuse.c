@@ -244,49 +244,6 @@ static bool take_bias(native_ir *ir, int i)
     return true;
 }
 
-/* What the windows of convolutions are held to (program_forms.c): each has some of the image. */
-static bool fits_windows(const native_ir *ir, const native_item *item, const native_value *x,
-                         const int64_t *more)
-{
-    const native_value *y = &ir->values[item->output];
-    int i;
-
-    for (i = 0; i < 2; i++) {
-        const int64_t size = x->dims[2 + i], pad = item->pad[i] + more[i];
-        const int64_t reach = (item->kernel[i] - 1) * item->dilation[i] + 1;
-        const int64_t last = (y->dims[2 + i] - 1) * item->stride[i] - pad;
-        if (pad >= reach || last >= size || (item->kernel[i] > 1 && item->dilation[i] > size))
-            return false;
-    }
-    return true;
-}
-
-/* Zeros around the planes that a convolution reads are those that its windows see anyway. */
-static void take_pad(native_ir *ir, int i)
-{
-    native_item *item = &ir->items[i];
-    int64_t before[2];
-    int from, k;
-
-    if ((item->kind != NATIVE_ITEM_CONV && item->kind != NATIVE_ITEM_DEPTHWISE) ||
-        item->integer >= 0)
-        return;
-    from = maker(ir, item->inputs[0]);
-    if (from < 0 || !native_pads_planes(ir, &ir->items[from], before) ||
-        !fits_windows(ir, item, &ir->values[ir->items[from].inputs[0]], before))
-        return;
-    for (k = 0; k < 2; k++)
-        item->pad[k] += before[k];
-    item->inputs[0] = ir->items[from].inputs[0];
-    ir->values[item->inputs[0]].readers++;
-    if (--ir->values[ir->items[from].output].readers == 0 &&
-        !ir->values[ir->items[from].output].output) {
-        ir->items[from].kind = NATIVE_ITEM_NONE;
-        ir->values[item->inputs[0]].readers--;
-    }
-    ir->n_fused++;
-}
-
 /* One of what follows item i becomes a part of it. */
 static bool take_more(native_ir *ir, int i, bool trains)
 {
@@ -306,8 +263,6 @@ void native_fuse(native_ir *ir)
     int i;
 
     native_count_readers(ir);
-    for (i = 0; i < ir->n_items && !trains; i++)
-        take_pad(ir, i);
     for (i = 0; i < ir->n_items; i++) {
         while (take_more(ir, i, trains))
             native_count_readers(ir);

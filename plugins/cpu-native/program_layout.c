@@ -353,6 +353,17 @@ static void lay_move(native_ir *ir, native_item *item, const native_item *later,
     ir->n_reorders++;
 }
 
+/* Means over all pixels of a blocked image are made as they lie. */
+static void lay_reduce(native_ir *ir, native_item *item)
+{
+    const native_value *x = &ir->values[item->inputs[0]];
+
+    if (item->mean && x->blocked && x->rank == 4 && x->dtype == TFR_DTYPE_F32 && item->axes == 12)
+        item->kind = NATIVE_ITEM_MEAN;
+    else
+        lay_plain(ir, item);
+}
+
 /* later: the n items that follow. */
 static void lay_item(native_ir *ir, const native_item *old, const native_item *later, int n)
 {
@@ -371,9 +382,10 @@ static void lay_item(native_ir *ir, const native_item *old, const native_item *l
         item.inputs[0] = as(ir, item.inputs[0], true);
         ir->values[item.output].blocked = true;
         break;
-    case NATIVE_ITEM_MEAN:
-        item.inputs[0] = as(ir, item.inputs[0], true);
+    case NATIVE_ITEM_REDUCE:
+        lay_reduce(ir, &item);
         break;
+    case NATIVE_ITEM_MEAN:
     case NATIVE_ITEM_MOMENTS:
         item.inputs[0] = as(ir, item.inputs[0], true);
         break;

@@ -8,6 +8,11 @@
 
 #include <string.h>
 
+/* Numbers before and after what an axis has; below 0 they are cut off. */
+typedef struct margins {
+    int64_t before, after;
+} margins;
+
 typedef struct pad {
     native_ref from, to, value;
     bool has_value;
@@ -48,11 +53,24 @@ bool native_pad_form(const tfr_call *call)
     return true;
 }
 
+/* What stands around axis d of the values, which may be another axis of the call's operands. */
+static margins margins_of(const native_item *item, int d)
+{
+    const int64_t *pads = pads_of(item->call) + item->perm[d];
+
+    return (margins){pads[0], pads[tfr_call_input(item->call, 0)->rank]};
+}
+
+static bool is_padded(const native_item *item, int d)
+{
+    const margins a = margins_of(item, d);
+
+    return a.before != 0 || a.after != 0;
+}
+
 bool native_pads_samples(const native_item *item)
 {
-    const int64_t *pads = pads_of(item->call);
-
-    return pads[0] != 0 || pads[tfr_call_input(item->call, 0)->rank] != 0;
+    return is_padded(item, 0);
 }
 
 static bool is_zero(const native_ir *ir, int value)
@@ -70,26 +88,27 @@ static bool is_zero(const native_ir *ir, int value)
 bool native_pads_images(const native_ir *ir, const native_item *item)
 {
     const native_value *x = &ir->values[item->inputs[0]];
-    const int64_t *pads;
     int d;
 
-    if (item->kind != NATIVE_ITEM_PADDED || x->rank != 4 || x->dtype != TFR_DTYPE_F32 ||
+    if (item->kind != NATIVE_ITEM_PADDED || x->rank < 3 || x->dtype != TFR_DTYPE_F32 ||
         tfr_call_string(item->call, "mode", "constant")[0] != 'c' || !is_zero(ir, item->inputs[1]))
         return false;
-    pads = pads_of(item->call);
-    for (d = 1; d < 4; d++) {
-        if (pads[d] < 0 || pads[4 + d] < 0)
+    for (d = 1; d < x->rank; d++) {
+        if (margins_of(item, d).before < 0 || margins_of(item, d).after < 0)
             return false;
     }
-    return pads[0] == 0 && pads[4] == 0 && pads[1] == 0;
+    return !is_padded(item, 0) && margins_of(item, 1).before == 0;
 }
 
-bool native_pads_planes(const native_ir *ir, const native_item *item, int64_t before[2])
+bool native_pads_pixels(const native_ir *ir, const native_item *item, int64_t *before)
 {
-    if (!native_pads_images(ir, item) || pads_of(item->call)[5] != 0)
+    const int rank = ir->values[item->output].rank;
+    int d;
+
+    if (rank > 4 || !native_pads_images(ir, item) || is_padded(item, 1))
         return false;
-    before[0] = pads_of(item->call)[2];
-    before[1] = pads_of(item->call)[3];
+    for (d = 2; d < rank; d++)
+        before[d - 2] = margins_of(item, d).before;
     return true;
 }
 
@@ -172,6 +191,7 @@ static int64_t bring_inside(int64_t i, int64_t n, char mode)
     return i < n ? i : period - i;
 }
 
+/* Axis d is that of the call's operand. */
 static int32_t *make_places(native_planner *p, const tfr_call *call, int d, int64_t dim)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
@@ -255,7 +275,6 @@ static void run_images(const void *params, const native_bases *bases, int64_t be
 static void plan_images(native_planner *p, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    const int64_t *pads = pads_of(item->call);
     images *s = native_keep(p, sizeof *s);
     int64_t rows;
 
@@ -270,17 +289,18 @@ static void plan_images(native_planner *p, const native_item *item)
     s->blocks = (y->dims[1] + s->lanes - 1) / s->lanes;
     s->out_height = y->dims[2];
     s->out_width = y->dims[3];
-    s->top = pads[2];
-    s->left = pads[3];
-    s->cuts = pads[5] > 0 && x->dims[1] % s->lanes != 0;
+    s->top = margins_of(item, 2).before;
+    s->left = margins_of(item, 3).before;
+    s->cuts = margins_of(item, 1).after > 0 && x->dims[1] % s->lanes != 0;
     rows = native_first_dim(p, y) * s->blocks * s->out_height;
     native_add_run(p, run_images, s, rows, (double)(rows * s->out_width * s->lanes) * 0.2);
 }
 
+/* ---- any ---- */
+
 void native_plan_padded(native_planner *p, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    const int64_t *pads = pads_of(item->call);
     pad *s = native_keep(p, sizeof *s);
     int64_t rows = 1, step;
     int d;
@@ -296,14 +316,14 @@ void native_plan_padded(native_planner *p, const native_item *item)
     s->value = native_ref_of(p, item->inputs[1]);
     s->to = native_ref_of(p, item->output);
     s->size = s->bytes = tfr_dtype_bits(x->dtype) / 8;
-    for (s->rank = x->rank; s->rank > 1 && !pads[s->rank - 1] && !pads[x->rank + s->rank - 1];)
+    for (s->rank = x->rank; s->rank > 1 && !is_padded(item, s->rank - 1);)
         s->bytes *= x->dims[--s->rank];
     for (d = s->rank - 1, step = s->bytes; d >= 0; d--) {
         s->dims[d] = d == 0 ? native_first_dim(p, y) : y->dims[d];
         s->steps[d] = step;
         step *= d == 0 ? 1 : x->dims[d];
-        if (d == s->rank - 1 || pads[d] || pads[x->rank + d])
-            s->places[d] = make_places(p, item->call, d, s->dims[d]);
+        if (d == s->rank - 1 || is_padded(item, d))
+            s->places[d] = make_places(p, item->call, item->perm[d], s->dims[d]);
         rows *= d == s->rank - 1 ? 1 : s->dims[d];
     }
     find_piece(s);

@@ -514,6 +514,8 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
     case NATIVE_ITEM_PADDED: /* where its pads are is known */
         item->inputs[1] = item->n_inputs > 2 ? item->inputs[2] : -1;
         item->n_inputs = 2;
+        for (int d = 0; d < TFR_MAX_RANK; d++)
+            item->perm[d] = d;
         break;
     case NATIVE_ITEM_GATHER:
         item->axis = native_gather_axis(call);
@@ -684,6 +686,8 @@ int32_t native_read(native_ir *ir, tfr_err *err)
     read_values(ir);
     for (i = 0; i < ir->graph->n_nodes && status == TFR_OK && !ir->failed; i++)
         status = read_node(ir, (int)i, err);
+    if (status == TFR_OK && !ir->failed)
+        native_clean_images(ir);
     if (status == TFR_OK && !ir->failed)
         native_lift(ir);
     if (ir->failed)

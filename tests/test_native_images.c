@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Images with the channels last and pads around convolutions in programs of the native backend, as
+ * converters leave them; native_programs.sh.
+ */
+#include "native_program_kit.h"
+
+/* Steps of the one program of the graph. */
+static void count_kernels(const char *text, uint32_t *n)
+{
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = graph_of_text(text);
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_program_desc program = {.size = sizeof program};
+    tfr_session *session = NULL;
+
+    options.device = "native:0";
+    if (tfr_session_create(runtime, graph, &options, &session, &err) != TFR_OK) {
+        tfr_graph_release(graph);
+        tfr_runtime_release(runtime);
+        SKIP("there is no native backend");
+    }
+    tfr_tensor_release(run(session, graph, 1));
+    REQUIRE(tfr_session_n_programs(session) == 1);
+    CHECK_OK(tfr_session_program(session, 0, &program, &err), &err);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    *n = program.n_kernels;
+}
+
+/* Right, and in as many steps as what means the same with the channels first. */
+static void check_steps(const char *text, const char *plain)
+{
+    uint32_t n = 0, n_plain = 0;
+
+    check(text);
+    count_kernels(text, &n);
+    count_kernels(plain, &n_plain);
+    CHECK(n == n_plain);
+}
+
+#define LAST  "Transpose{perm=0,2,3,1}"
+#define FIRST "Transpose{perm=0,3,1,2}"
+#define CONVS "in x 2 16 9 8; const w 24 16 3 3; const v 16 24 1 1;"
+
+TEST(a_hard_swish_of_an_image_with_the_channels_last_is_not_transposed)
+{
+    check_steps(CONVS "y = " LAST "(Conv(x,w)); z = Mul(y,Mul(Clip(Add(y,3),0,6),0.16666667));"
+                      "out Conv(" FIRST "(z),v)",
+                CONVS "y = Conv(x,w); z = Mul(y,Mul(Clip(Add(y,3),0,6),0.16666667));"
+                      "out Conv(z,v)");
+}
+
+TEST(numbers_of_channels_follow_an_image_that_is_turned)
+{
+    check_steps(CONVS "const s 24; const t 1 1 1 24; y = " LAST "(Conv(x,w));"
+                      "out Conv(" FIRST "(Sigmoid(Add(Mul(Relu(y),s),t))),v)",
+                CONVS "const s 24 1 1; const t 1 24 1 1; y = Conv(x,w);"
+                      "out Conv(Sigmoid(Add(Mul(Relu(y),s),t)),v)");
+}
+
+TEST(sums_and_concatenations_of_images_with_the_channels_last_are_not_transposed)
+{
+    check_steps("in x 1 16 7 6; const w 16 16 3 3; const v 8 32 1 1;"
+                "a = " LAST "(Conv{pads=1,1,1,1}(x,w)); b = " LAST "(Relu(x));"
+                "c = Concat{axis=3}(Add(a,b),b); out Conv(" FIRST "(c),v)",
+                "in x 1 16 7 6; const w 16 16 3 3; const v 8 32 1 1;"
+                "a = Conv{pads=1,1,1,1}(x,w); b = Relu(x);"
+                "c = Concat{axis=1}(Add(a,b),b); out Conv(c,v)");
+}
+
+TEST(means_over_the_pixels_of_an_image_with_the_channels_last_are_not_transposed)
+{
+    check(CONVS "const a 8 24 1 1; const b 24 8 1 1; y = " LAST "(Relu(Conv(x,w)));"
+                "m = " FIRST "(ReduceMean{keepdims=1}(y,[1,2]));"
+                "s = " LAST "(Sigmoid(Conv(Relu(Conv(m,a)),b)));"
+                "out Conv(" FIRST "(Mul(y,s)),v)");
+    check("in x ? 16 5 4; y = Relu(x); out ReduceMean{keepdims=0}(y,[2,3])");
+    check(CONVS "out Softmax(ReduceMean{keepdims=0}(Relu(Conv(x,w)),[2,3]))");
+}
+
+TEST(sequences_with_the_channels_last_are_turned_as_well)
+{
+    check("in x ? 12 19; const w 16 12 3; const v 8 16 3; const s 16;"
+          "y = Transpose{perm=0,2,1}(Conv(x,w));"
+          "out Conv{pads=1,1}(Transpose{perm=0,2,1}(Gelu(Mul(y,s))),v)");
+}
+
+TEST(an_image_that_is_read_with_the_channels_last_stays_right)
+{
+    check(CONVS "const m 24 5; y = " LAST "(Relu(Conv(x,w))); z = Sigmoid(y);"
+                "out Add(MatMul(y,m),MatMul(Mul(z,y),m))");
+    check(CONVS "const t 7 6 24; out Add(" LAST "(Relu(Conv(x,w))),t)");
+    check("in x 2 4 3 5; out Relu(" LAST "(x))");
+}
+
+TEST(zeros_around_an_image_are_the_padding_of_its_convolution)
+{
+    check_steps("in x ? 16 9 8; const w 16 1 3 3; const b 16; y = Pad(Relu(x),[0,0,0,1,0,0,1,0]);"
+                "out Conv{group=16;strides=2,2;pads=1,0,0,1}(y,w,b)",
+                "in x ? 16 9 8; const w 16 1 3 3; const b 16; y = Relu(x);"
+                "out Conv{group=16;strides=2,2;pads=1,1,1,1}(y,w,b)");
+    check_steps("in x ? 3 19 17; const w 20 3 7 7; y = Pad(x,[0,0,3,3,0,0,3,3],0);"
+                "out Relu(Conv{strides=2,2}(y,w))",
+                "in x ? 3 19 17; const w 20 3 7 7;"
+                "out Relu(Conv{strides=2,2;pads=3,3,3,3}(x,w))");
+    check_steps("in x ? 12 20; const w 12 12 3; out Conv{dilations=4}(Pad(x,[0,0,8,0,0,0]),w)",
+                "in x ? 12 20; const w 12 12 3; out Conv{dilations=4;pads=8,0}(x,w)");
+    check_steps("in x ? 9 8 5; const w 16 5 3 3; y = Pad(x,[0,1,1,0,0,1,1,0]);"
+                "out Conv(" FIRST "(y),w)",
+                "in x ? 9 8 5; const w 16 5 3 3; out Conv{pads=1,1,1,1}(" FIRST "(x),w)");
+}
+
+TEST(pads_that_are_no_padding_stay)
+{
+    check("in x ? 8 9 8; const w 16 8 3 3; out Conv(Pad(Relu(x),[0,0,1,1,0,0,1,1],2.5),w)");
+    check("in x ? 8 9 8; const w 16 8 3 3;"
+          "out Conv(Pad{mode=reflect}(Relu(x),[0,0,1,1,0,0,1,1]),w)");
+    check("in x ? 8 9 8; const w 16 10 3 3; out Conv(Pad(Relu(x),[0,1,0,0,0,1,0,0]),w)");
+    check("in x ? 8 9 8; const w 16 8 3 3; out Conv(Pad(Relu(x),[0,0,-1,1,0,0,1,1]),w)");
+    check("in x ? 8 9 8; const w 16 8 3 3; out Conv(Pad(Relu(x),[0,0,4,0,0,0,0,5]),w)");
+    check("in x ? 8 9 8; const w 16 8 3 3; y = Pad(Relu(x),[0,0,1,1,0,0,1,1]);"
+          "out Add(Conv{pads=1,1,1,1}(y,w),MaxPool{kernel_shape=1,1}(Concat{axis=1}(y,y)))");
+}
+
+static const test_case cases[] = {
+    CASE(a_hard_swish_of_an_image_with_the_channels_last_is_not_transposed),
+    CASE(numbers_of_channels_follow_an_image_that_is_turned),
+    CASE(sums_and_concatenations_of_images_with_the_channels_last_are_not_transposed),
+    CASE(means_over_the_pixels_of_an_image_with_the_channels_last_are_not_transposed),
+    CASE(sequences_with_the_channels_last_are_turned_as_well),
+    CASE(an_image_that_is_read_with_the_channels_last_stays_right),
+    CASE(zeros_around_an_image_are_the_padding_of_its_convolution),
+    CASE(pads_that_are_no_padding_stay),
+};
+TEST_MAIN(cases)
