@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images with the channels last and pads around convolutions in programs of the native backend, as
- * converters leave them; native_programs.sh.
+ * Images with the channels last, pads, and factors of channels around convolutions in programs of
+ * the native backend, as converters leave them; native_programs.sh.
  */
 #include "native_program_kit.h"
 
@@ -124,6 +124,20 @@ TEST(pads_that_are_no_padding_stay)
           "out Add(Conv{pads=1,1,1,1}(y,w),MaxPool{kernel_shape=1,1}(Concat{axis=1}(y,y)))");
 }
 
+TEST(factors_and_terms_of_channels_are_in_the_weights_before_them)
+{
+    check_steps("in x ? 16 9 8; const w 16 1 3 3; const s 1 16 1 1; const t 16 1 1;"
+                "out Relu(Add(Mul(Conv{group=16}(x,w),s),t))",
+                "in x ? 16 9 8; const w 16 1 3 3; const b 16; out Relu(Conv{group=16}(x,w,b))");
+    check_steps("in x ? 16 9 8; const w 20 16 3 3; const b 20; const s 20 1 1;"
+                "out HardSwish(Mul(Conv(x,w,b),s))",
+                "in x ? 16 9 8; const w 20 16 3 3; const b 20; out HardSwish(Conv(x,w,b))");
+    check_steps("in x ? 12 20; const w 16 12 3; const s 16 1; out Relu(Mul(Conv(x,w),s))",
+                "in x ? 12 20; const w 16 12 3; out Relu(Conv(x,w))");
+    check("in x ? 16 9 8; const w 20 16 3 3; const s 1 1 1 6; out Mul(Conv(x,w),s)");
+    check("in x ? 16 9 8; const w 20 16 3 3; const s 20 1 1; y = Conv(x,w); out Add(Mul(y,s),y)");
+}
+
 static const test_case cases[] = {
     CASE(a_hard_swish_of_an_image_with_the_channels_last_is_not_transposed),
     CASE(numbers_of_channels_follow_an_image_that_is_turned),
@@ -133,5 +147,6 @@ static const test_case cases[] = {
     CASE(an_image_that_is_read_with_the_channels_last_stays_right),
     CASE(zeros_around_an_image_are_the_padding_of_its_convolution),
     CASE(pads_that_are_no_padding_stay),
+    CASE(factors_and_terms_of_channels_are_in_the_weights_before_them),
 };
 TEST_MAIN(cases)

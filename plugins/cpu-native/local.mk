@@ -218,6 +218,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_kernel.c \
 	plugins/cpu-native/program_kit.c \
 	plugins/cpu-native/program_layout.c \
+	plugins/cpu-native/program_factors.c \
 	plugins/cpu-native/program_images.c \
 	plugins/cpu-native/program_lift.c \
 	plugins/cpu-native/program_measure.c \

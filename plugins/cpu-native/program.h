@@ -6,6 +6,7 @@
  *   program_read.c    the group becomes a list of items over numbered values
  *   program_images.c  transposes and pads around convolutions that need not be
  *   program_lift.c    windows over one or three axes become windows over two
+ *   program_factors.c factors and terms of channels behind convolutions are in their weights
  *   program_fuse.c    items take over activations, residual sums and pools that follow them
  *   program_layout.c  which values are blocked; items that reorder are put in between
  *   program_tokens.c  which images have the channels last, as transformers have them
@@ -207,8 +208,6 @@ typedef struct native_item {
     float count;
     bool plain_source; /* CONV: few channels, the source is plain and padded */
     bool pooled;       /* CONV: with a maximum over 2 x 2 */
-    /* BATCH_NORM folded: constants of a scale and a shift for each output channel, or NULL */
-    const float *scale, *shift;
     native_binary_kind binary;
     /* PRODUCT */
     bool transposed;           /* weights are [N, K]; REORDER: the plain side has channels last */

@@ -103,8 +103,7 @@ bool native_takes_bf16(const native_planner *p, const native_item *item)
     case NATIVE_ITEM_CONV_GRAD_FILTER:
         if (item->codes >= 0 && is_better_sparse(item))
             return false;
-        return !item->plain_source && !item->pooled && !item->scale && !item->depth.kernel &&
-               !no_form(item->call);
+        return !item->plain_source && !item->pooled && !item->depth.kernel && !no_form(item->call);
     default:
         return false;
     }

@@ -57,7 +57,7 @@ static bool can_be_front(const native_ir *ir, const native_item *item)
     const native_value *x = &ir->values[item->inputs[0]], *y = &ir->values[item->output];
 
     return native_is_straight(item, x, y) && item->groups <= 1 && item->residual < 0 &&
-           item->integer < 0 && item->codes < 0 && !item->scale && x->blocked && y->blocked &&
+           item->integer < 0 && item->codes < 0 && x->blocked && y->blocked &&
            x->dtype == TFR_DTYPE_F32 && y->dtype == TFR_DTYPE_F32 && has_known_weights(ir, item);
 }
 

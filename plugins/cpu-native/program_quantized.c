@@ -157,6 +157,19 @@ static int64_t inner_of(const native_quant *q, const native_value *v)
     return inner;
 }
 
+float *native_keep_unpacked(native_ir *ir, native_unpacked *to, const native_constant_key *key,
+                            uint64_t bytes, bool *made)
+{
+    struct native_constant **more =
+        realloc(to->constants, ((size_t)to->n + 1) * sizeof *to->constants);
+
+    if (!more)
+        return NULL;
+    to->constants = more;
+    more[to->n] = native_take_constant(ir->device, key, bytes, made);
+    return more[to->n] ? native_constant_data(more[to->n++]) : NULL;
+}
+
 static const float *unpack(native_ir *ir, const native_item *item, native_unpacked *to,
                            uint64_t *constant_bytes)
 {
@@ -165,17 +178,9 @@ static const float *unpack(native_ir *ir, const native_item *item, native_unpack
     const int64_t n = native_elements(v);
     const native_constant_key key = {{v->known, q->scale, q->zero}, {-2, q->dtype, n, q->axis}};
     unpacking u = {ir->device->int8, q, v->known, NULL, inner_of(q, v)};
-    struct native_constant **more =
-        realloc(to->constants, ((size_t)to->n + 1) * sizeof *to->constants);
     bool made = false;
 
-    if (!more)
-        return NULL;
-    to->constants = more;
-    more[to->n] = native_take_constant(ir->device, &key, (uint64_t)n * sizeof(float), &made);
-    if (!more[to->n])
-        return NULL;
-    u.to = native_constant_data(more[to->n++]);
+    u.to = native_keep_unpacked(ir, to, &key, (uint64_t)n * sizeof(float), &made);
     if (made) {
         ir->device->host->parallel_for(unpack_rows, &u, n / u.inner, 1 + (1 << 14) / u.inner);
         *constant_bytes += (uint64_t)n * sizeof(float);

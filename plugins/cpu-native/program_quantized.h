@@ -20,7 +20,7 @@ bool native_known_quant(const tfr_call *call, uint32_t at, const tfr_operand *o,
 float native_quant_scale(const native_quant *q, int64_t i);
 int32_t native_quant_zero(const native_quant *q, int64_t i);
 
-/* Constants that are dequantized once, as long as the program lives. */
+/* Constants that are made of others once, as long as the program lives. */
 typedef struct native_unpacked {
     struct native_constant **constants;
     int n;
@@ -29,7 +29,14 @@ typedef struct native_unpacked {
 /* What DequantizeLinear makes of constants is known, if somebody reads it still. */
 int32_t native_unpack_known(native_ir *ir, native_unpacked *unpacked, uint64_t *constant_bytes,
                             tfr_err *err);
+/* One more of them; *made: it was not there, and its numbers are to be filled. NULL = no memory. */
+float *native_keep_unpacked(native_ir *ir, native_unpacked *to, const native_constant_key *key,
+                            uint64_t bytes, bool *made);
 void native_drop_unpacked(tfr_plugin_device *device, native_unpacked *unpacked);
+
+/* ---- program_factors.c ---- */
+
+void native_fold_factors(native_ir *ir, native_unpacked *kept, uint64_t *constant_bytes);
 
 /* ---- program_quantized_run.c ---- */
 
