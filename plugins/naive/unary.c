@@ -86,8 +86,8 @@ static double f_celu(double x, double a, double b)
     double negative = a * expm1(x / a);
 
     (void)b;
-    if (isnan(x))
-        return x;
+    if (isnan(x) || isnan(a))
+        return x + a;
     return (x > 0 ? x : 0) + (negative < 0 ? negative : 0);
 }
 
