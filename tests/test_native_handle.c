@@ -179,7 +179,7 @@ TEST(work_of_the_user_before_a_run_is_done_when_the_run_is)
 TEST(a_run_waits_for_the_work_before_it_and_its_time_is_over_without_giving_that_up)
 {
     tfr_runtime *runtime = new_driver("fakeacc.delay_us", "0", "fakeacc.fail_after", "3");
-    tfr_session *session = new_session(runtime, UINT64_C(300000000));
+    tfr_session *session = new_session(runtime, UINT64_C(2000000000));
     tfr_queue *queue = new_queue(), *other = new_queue();
     tfr_fence *gate = NULL, *done = NULL;
     tfr_status status;
