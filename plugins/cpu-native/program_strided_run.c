@@ -15,6 +15,9 @@ static int64_t first_dim(const native_planner *p, const native_strided *s, const
 
 /* ---- moves ---- */
 
+/* Of a matrix that is turned in parts. */
+enum { SMALLEST_PART = 64, LARGEST_PART = 2048 };
+
 /*
  * Along the last dim numbers lie beside each other in the result. In the source, too: they are
  * copied; those of another dim do: both are a matrix to turn; else one by one.
@@ -129,6 +132,27 @@ static void join_dims(native_strided *to, const native_strided *from, int64_t fi
     to->dims[0] = to->steps[0] = to->to_steps[0] = 1;
 }
 
+/*
+ * A matrix that is turned alone is one number of work: its longer side is cut into parts of whole
+ * vectors for the threads, if it can be.
+ */
+static void cut_matrix(move *m)
+{
+    const int last = m->at.rank - 1;
+    const int d = m->at.dims[m->matrix] > m->at.dims[last] ? m->matrix : last;
+    const int64_t n = m->at.dims[d];
+    int64_t part = LARGEST_PART;
+
+    while (part >= SMALLEST_PART && n % part != 0)
+        part -= SMALLEST_PART;
+    if (part < SMALLEST_PART || part == n)
+        return;
+    m->at.dims[d] = part;
+    m->outer[m->n_outer].n = n / part;
+    m->outer[m->n_outer].step = part * m->at.steps[d];
+    m->outer[m->n_outer++].to_step = part * m->at.to_steps[d];
+}
+
 static void plan_move(native_planner *p, int from, const native_strided *s, int to, int parts)
 {
     const native_value *y = &p->ir->values[to];
@@ -156,6 +180,10 @@ static void plan_move(native_planner *p, int from, const native_strided *s, int 
         m->outer[m->n_outer].step = m->at.steps[d];
         m->outer[m->n_outer++].to_step = m->at.to_steps[d];
         n *= m->at.dims[d];
+    }
+    if (m->matrix >= 0 && n == 1) {
+        cut_matrix(m);
+        n = m->n_outer ? m->outer[m->n_outer - 1].n : 1;
     }
     native_add_run(p, run_move, m, n,
                    (double)native_count(p, y) / parts * (m->matrix < 0 ? 0.2 : 0.4));
