@@ -5,6 +5,8 @@
  * that is worth it is cut into as many parts as there are threads. What is computed does not depend
  * on who computes it.
  */
+#include <stdatomic.h>
+
 #include "profile.h"
 #include "program.h"
 
@@ -28,45 +30,94 @@ static void record(tfr_plugin_device *device, uint64_t began, uint64_t id, const
 
 /* ---- shared steps ---- */
 
+/*
+ * A part of a long step is cut into pieces, so that a thread whose processor does other things,
+ * too, is not waited for with all of its part: who is done takes pieces of the others.
+ */
+enum { PIECES = 4, MOST_CUT = 64 /* threads */ };
+#define CUT_COST 100e3 /* ns of a part */
+
+typedef struct piece_counter {
+    _Alignas(128) _Atomic int64_t n;
+} piece_counter;
+
 typedef struct shared {
     const native_sharing *launch;
     const native_run *step;
     char *const *base;
     char *workspace;
     native_fault *fault;
-    int64_t parts;
+    int64_t parts, pieces; /* of each part */
+    piece_counter taken[MOST_CUT];
 } shared;
 
-static void run_part(void *user, int64_t begin, int64_t end)
+static void run_piece(shared *s, const native_bases *bases, int64_t i)
 {
-    const shared *s = user;
+    const int64_t n = s->step->n, all = s->parts * s->pieces;
+
+    s->step->run(s->step->params, bases, i * n / all, (i + 1) * n / all);
+}
+
+/* A thread's own part, and then what others have not begun of theirs. */
+static void run_parts(void *user, int64_t begin, int64_t end)
+{
+    shared *s = user;
     const native_bases bases = {s->base,
                                 s->workspace + s->step->scratch +
                                     lane_of(s->launch->device) * s->step->scratch_bytes,
-                                s->fault, 0, s->workspace + s->step->shared, 0};
-    int64_t n = s->step->n;
+                                s->fault,
+                                0,
+                                s->workspace + s->step->shared,
+                                0};
+    int64_t i, k, piece;
 
-    s->step->run(s->step->params, &bases, begin * n / s->parts, end * n / s->parts);
+    for (i = begin; i < end && s->pieces == 1; i++)
+        run_piece(s, &bases, i);
+    for (k = 0; k < s->parts && s->pieces > 1; k++) {
+        i = (begin + k) % s->parts;
+        while ((piece = atomic_fetch_add_explicit(&s->taken[i].n, 1, memory_order_relaxed)) <
+               s->pieces)
+            run_piece(s, &bases, i * s->pieces + piece);
+    }
+}
+
+static void share(shared *s, const native_run *step)
+{
+    const int64_t threads = s->launch->device->threads;
+    int64_t i;
+
+    s->step = step;
+    s->parts = threads < step->n ? threads : step->n;
+    s->pieces = step->cost >= CUT_COST * (double)threads && s->parts <= MOST_CUT &&
+                        step->n >= s->parts * PIECES
+                    ? PIECES
+                    : 1;
+    for (i = 0; i < s->parts && s->pieces > 1; i++)
+        atomic_store_explicit(&s->taken[i].n, 0, memory_order_relaxed);
+    s->launch->device->host->parallel_for(run_parts, s, s->parts, 1);
 }
 
 static void run_shared(const native_sharing *l, char *workspace, char *const *base, uint64_t id,
                        native_fault *fault)
 {
     const native_plan *plan = l->plan;
-    shared s = {l, NULL, base, workspace, fault, l->device->threads};
+    shared s;
     int i;
+
+    s.launch = l;
+    s.base = base;
+    s.workspace = workspace;
+    s.fault = fault;
 
     for (i = 0; i < plan->n_runs; i++) {
         const native_run *step = &plan->runs[i];
         uint64_t began = native_profile_begin(l->device, id);
         if (!l->share || step->alone) {
-            const native_bases bases = {base, workspace + step->scratch, fault, 0,
-                                        workspace + step->shared, 0};
+            const native_bases bases = {base, workspace + step->scratch, fault,
+                                        0,    workspace + step->shared,  0};
             step->run(step->params, &bases, 0, step->n);
         } else {
-            s.step = step;
-            s.parts = l->device->threads < step->n ? l->device->threads : step->n;
-            l->device->host->parallel_for(run_part, &s, s.parts, 1);
+            share(&s, step);
         }
         record(l->device, began, id, step);
     }
@@ -99,8 +150,8 @@ static void run_units(void *user, int64_t begin, int64_t end)
             base[1 + i] = u->args[i] + unit * l->unit_bytes[i];
         for (i = 0; i < plan->n_runs; i++) {
             const native_run *step = &plan->runs[i];
-            const native_bases bases = {base, lane + step->scratch, u->fault, unit,
-                                        lane + step->shared, 0};
+            const native_bases bases = {base, lane + step->scratch, u->fault,
+                                        unit, lane + step->shared,  0};
             uint64_t began = native_profile_begin(l->device, u->id);
             step->run(step->params, &bases, 0, step->n);
             record(l->device, began, u->id, step);
