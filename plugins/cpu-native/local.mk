@@ -201,6 +201,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_einsum.c \
 	plugins/cpu-native/program_elementwise.c \
 	plugins/cpu-native/program_few_rows.c \
+	plugins/cpu-native/program_find.c \
 	plugins/cpu-native/program_flat.c \
 	plugins/cpu-native/program_fold.c \
 	plugins/cpu-native/program_fold.h \

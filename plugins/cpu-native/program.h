@@ -4,6 +4,7 @@
  *
  *   program_forms.c   which calls items do
  *   program_read.c    the group becomes a list of items over numbered values
+ *   program_find.c    who makes and who reads a value
  *   program_images.c  transposes and pads around convolutions that need not be
  *   program_lift.c    windows over one or three axes become windows over two
  *   program_factors.c factors and terms of channels behind convolutions are in their weights
@@ -320,6 +321,14 @@ static inline bool native_is_relu(const native_act *act)
 }
 /* Sets readers of values, for those who fuse. */
 void native_count_readers(native_ir *ir);
+
+/* ---- program_find.c ---- */
+
+/* NULL = no item does. The others also where readers have been counted and are not one, or the
+ * value is an output. */
+native_item *native_maker(const native_ir *ir, int value);
+native_item *native_only_maker(const native_ir *ir, int value);
+native_item *native_only_reader(const native_ir *ir, int value);
 
 /* ---- program_images.c ---- */
 

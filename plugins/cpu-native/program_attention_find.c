@@ -19,28 +19,17 @@ typedef struct parts {
 /* The item that makes a value of which nobody else knows; NULL = none, or it is of another kind. */
 static native_item *only_maker(const native_ir *ir, int value, native_item_kind kind)
 {
-    int i;
+    native_item *item = native_only_maker(ir, value);
 
-    if (value < 0 || ir->values[value].readers != 1 || ir->values[value].output)
-        return NULL;
-    for (i = 0; i < ir->n_items; i++) {
-        if (ir->items[i].kind == kind && ir->items[i].output == value)
-            return &ir->items[i];
-    }
-    return NULL;
+    return item && item->kind == kind ? item : NULL;
 }
 
+/* The one that reads it as its first input. */
 static native_item *only_reader(const native_ir *ir, int value, native_item_kind kind)
 {
-    int i;
+    native_item *item = native_only_reader(ir, value);
 
-    if (ir->values[value].readers != 1 || ir->values[value].output)
-        return NULL;
-    for (i = 0; i < ir->n_items; i++) {
-        if (ir->items[i].kind == kind && ir->items[i].inputs[0] == value)
-            return &ir->items[i];
-    }
-    return NULL;
+    return item && item->kind == kind && item->inputs[0] == value ? item : NULL;
 }
 
 static bool is_number(const native_value *v)

@@ -48,21 +48,6 @@ static bool takes_factors(const native_ir *ir, const native_item *item)
            (item->n_inputs < 3 || item->inputs[2] < 0 || is_known(ir, item->inputs[2]));
 }
 
-static native_item *only_reader(const native_ir *ir, int i)
-{
-    const int value = ir->items[i].output;
-    int j, k;
-
-    for (j = i + 1; j < ir->n_items; j++) {
-        native_item *item = &ir->items[j];
-        for (k = 0; item->kind != NATIVE_ITEM_NONE && k < item->n_inputs; k++) {
-            if (item->inputs[k] == value)
-                return item;
-        }
-    }
-    return NULL;
-}
-
 /* ---- new constants ---- */
 
 /* Of the weights and the bias: n numbers, `inner` beside each other for a channel. */
@@ -137,7 +122,7 @@ void native_fold_factors(native_ir *ir, native_unpacked *kept, uint64_t *constan
     native_count_readers(ir);
     for (i = 0; i < ir->n_items && !ir->failed; i++) {
         while (!ir->failed && takes_factors(ir, &ir->items[i])) {
-            native_item *next = only_reader(ir, i);
+            native_item *next = native_only_reader(ir, ir->items[i].output);
             if (!next || next->kind != NATIVE_ITEM_BINARY || next->act.kind != NATIVE_ACT_NONE ||
                 (next->binary != NATIVE_MUL && next->binary != NATIVE_ADD) ||
                 !take(ir, &ir->items[i], next, kept, constant_bytes))

@@ -24,19 +24,12 @@ enum {
 
 /* ---- the items ---- */
 
-/* The item that makes a value, if the value is read by one item and by nobody outside. */
+/* The item that makes a value, if the value is read by one item and lies nowhere else. */
 static native_item *only_maker(const native_ir *ir, int value)
 {
     const native_value *v = &ir->values[value];
-    int i;
 
-    if (v->readers != 1 || v->output || v->arg >= 0 || v->known || v->root != value)
-        return NULL;
-    for (i = 0; i < ir->n_items; i++) {
-        if (ir->items[i].kind != NATIVE_ITEM_NONE && ir->items[i].output == value)
-            return &ir->items[i];
-    }
-    return NULL;
+    return v->arg >= 0 || v->known || v->root != value ? NULL : native_only_maker(ir, value);
 }
 
 /* Whether its operands from the second on are there when the program is compiled. */

@@ -12,33 +12,7 @@
 /* The only reader of an item's output, or NULL. */
 static native_item *follower(const native_ir *ir, int i)
 {
-    int value = ir->items[i].output, j, k;
-
-    if (ir->values[value].readers != 1 || ir->values[value].output)
-        return NULL;
-    for (j = i + 1; j < ir->n_items; j++) {
-        native_item *item = &ir->items[j];
-        if (item->kind == NATIVE_ITEM_NONE)
-            continue;
-        for (k = 0; k < item->n_inputs; k++) {
-            if (item->inputs[k] == value)
-                return item;
-        }
-    }
-    return NULL;
-}
-
-/* The number of the item that makes a value, or -1. */
-static int maker(const native_ir *ir, int value)
-{
-    int i;
-
-    for (i = 0; i < ir->n_items; i++) {
-        const native_item *item = &ir->items[i];
-        if (item->kind != NATIVE_ITEM_NONE && item->output == value)
-            return i;
-    }
-    return -1;
+    return native_only_reader(ir, ir->items[i].output);
 }
 
 static bool same_dims(const native_value *a, const native_value *b)
@@ -80,7 +54,7 @@ static bool has_act(const native_item *item)
 /* y = sum + residual, both of the shape of y. */
 static bool take_residual(native_ir *ir, int i)
 {
-    native_item *item = &ir->items[i], *next = follower(ir, i);
+    native_item *item = &ir->items[i], *next = follower(ir, i), *made;
     int other;
 
     if (!next || next->kind != NATIVE_ITEM_BINARY || next->binary != NATIVE_ADD ||
@@ -94,7 +68,8 @@ static bool take_residual(native_ir *ir, int i)
         return false;
     item->residual = other;
     take(ir, i, next);
-    if (maker(ir, other) > i)
+    made = native_maker(ir, other);
+    if (made && made > &ir->items[i])
         move_to(ir, i, (int)(next - ir->items));
     return true;
 }

@@ -349,18 +349,16 @@ static void take_zeros_of(native_ir *ir, native_item *conv, const native_item *p
 
 static void take_zeros(native_ir *ir)
 {
-    int i, j;
+    int i;
 
     for (i = 0; i < ir->n_items; i++) {
         native_item *item = &ir->items[i];
-        if (item->kind != NATIVE_ITEM_CONV && item->kind != NATIVE_ITEM_DEPTHWISE)
-            continue;
-        for (j = 0; j < i; j++) {
-            if (ir->items[j].kind == NATIVE_ITEM_PADDED && ir->items[j].output == item->inputs[0]) {
-                take_zeros_of(ir, item, &ir->items[j]);
-                break;
-            }
-        }
+        const native_item *pad =
+            item->kind == NATIVE_ITEM_CONV || item->kind == NATIVE_ITEM_DEPTHWISE
+                ? native_maker(ir, item->inputs[0])
+                : NULL;
+        if (pad && pad->kind == NATIVE_ITEM_PADDED)
+            take_zeros_of(ir, item, pad);
     }
 }
 

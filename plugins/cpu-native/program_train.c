@@ -9,18 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The item that makes a value, or NULL. */
-static native_item *maker(const native_ir *ir, int value)
-{
-    int i;
-
-    for (i = 0; i < ir->n_items; i++) {
-        if (ir->items[i].kind != NATIVE_ITEM_NONE && ir->items[i].output == value)
-            return &ir->items[i];
-    }
-    return NULL;
-}
-
 static bool same_dims(const native_ir *ir, int a, int b)
 {
     const native_value *x = &ir->values[a], *y = &ir->values[b];
@@ -41,7 +29,7 @@ static bool is_zero(const native_ir *ir, int value)
 /* Where(x > 0, y, 0) */
 static void make_mask(native_ir *ir, native_item *item)
 {
-    const native_item *test = maker(ir, item->inputs[0]);
+    const native_item *test = native_maker(ir, item->inputs[0]);
 
     if (!test || test->kind != NATIVE_ITEM_COMPARE || !is_zero(ir, test->inputs[1]) ||
         !is_zero(ir, item->inputs[2]) || !same_dims(ir, test->inputs[0], item->output) ||
@@ -72,7 +60,7 @@ static void mask_by_result(const native_ir *ir, native_item *item)
 /* MaxPoolGrad by what the pool has read. */
 static void read_source(native_ir *ir, native_item *item)
 {
-    const native_item *indices = maker(ir, item->inputs[1]);
+    const native_item *indices = native_maker(ir, item->inputs[1]);
     int i;
 
     if (!indices || indices->kind != NATIVE_ITEM_INDICES ||
@@ -92,7 +80,7 @@ static void read_source(native_ir *ir, native_item *item)
 /* A mask by what the pool has read. */
 static void mask_pool(native_ir *ir, native_item *item)
 {
-    native_item *pool = maker(ir, item->inputs[1]);
+    native_item *pool = native_maker(ir, item->inputs[1]);
 
     if (!pool || pool->kind != NATIVE_ITEM_POOL_GRAD || pool->masked ||
         pool->inputs[1] != item->inputs[0] || ir->values[pool->output].readers != 1 ||
@@ -110,12 +98,6 @@ static bool is_binary(const native_item *item, native_binary_kind kind)
            item->act.kind == NATIVE_ACT_NONE;
 }
 
-/* The item that makes a value for one reader only, or NULL. */
-static native_item *only_maker(const native_ir *ir, int value)
-{
-    return ir->values[value].readers == 1 && !ir->values[value].output ? maker(ir, value) : NULL;
-}
-
 static bool reads(const native_item *item, int a, int b)
 {
     return (item->inputs[0] == a && item->inputs[1] == b) ||
@@ -126,17 +108,17 @@ static bool reads(const native_item *item, int a, int b)
 static bool make_softmax_grad(native_ir *ir, native_item *item, int k)
 {
     const int y = item->inputs[k];
-    native_item *difference = only_maker(ir, item->inputs[1 - k]), *sum, *product;
+    native_item *difference = native_only_maker(ir, item->inputs[1 - k]), *sum, *product;
     int g;
 
     if (!is_binary(difference, NATIVE_SUB))
         return false;
     g = difference->inputs[0];
-    sum = only_maker(ir, difference->inputs[1]);
+    sum = native_only_maker(ir, difference->inputs[1]);
     if (!sum || sum->kind != NATIVE_ITEM_REDUCE || sum->mean || ir->values[y].rank < 2 ||
         sum->axes != 1u << (ir->values[y].rank - 1))
         return false;
-    product = only_maker(ir, sum->inputs[0]);
+    product = native_only_maker(ir, sum->inputs[0]);
     if (!is_binary(product, NATIVE_MUL) || !reads(product, g, y) || !same_dims(ir, g, y) ||
         !same_dims(ir, y, item->output) || ir->values[sum->output].rank != ir->values[y].rank)
         return false;
@@ -155,7 +137,7 @@ static void take_factor(native_ir *ir, native_item *item)
 
     for (k = 0; k < 2; k++) {
         const native_value *v = &ir->values[item->inputs[k]];
-        native_item *of = only_maker(ir, item->inputs[1 - k]);
+        native_item *of = native_only_maker(ir, item->inputs[1 - k]);
         float number;
         if (!of || !v->known || v->dtype != TFR_DTYPE_F32 || native_elements(v) != 1 ||
             (of->kind != NATIVE_ITEM_BATCHED_PRODUCT && of->kind != NATIVE_ITEM_SOFTMAX_GRAD) ||
@@ -211,11 +193,11 @@ static bool find_norm_readers(native_ir *ir, int value, native_item **sums, nati
  */
 static void mask_norm(native_ir *ir, native_item *item)
 {
-    native_item *relu = maker(ir, item->inputs[0]), *norm, *sums, *grad;
+    native_item *relu = native_maker(ir, item->inputs[0]), *norm, *sums, *grad;
     int k;
 
     norm = relu && relu->kind == NATIVE_ITEM_ACT && native_is_relu(&relu->act)
-               ? maker(ir, relu->inputs[0])
+               ? native_maker(ir, relu->inputs[0])
                : NULL;
     if (!norm || norm->kind != NATIVE_ITEM_BATCH_NORM || norm->residual >= 0 ||
         !find_norm_readers(ir, item->output, &sums, &grad))
