@@ -23,15 +23,20 @@
 typedef struct child_words {
     const char *argv[MOST_WORDS];
     int n;
+    bool full; /* there was more than it can hold */
     char self[4096], numbers[4][32], settings[MOST_SETTINGS][160];
 } child_words;
 
 static void add_option(child_words *w, const char *option, const char *value)
 {
-    if (value && w->n + 3 < MOST_WORDS) {
-        w->argv[w->n++] = option;
-        w->argv[w->n++] = value;
+    if (!value)
+        return;
+    if (w->n + 3 >= MOST_WORDS) {
+        w->full = true;
+        return;
     }
+    w->argv[w->n++] = option;
+    w->argv[w->n++] = value;
 }
 
 /* The options that say how to measure are the child's, too. */
@@ -60,9 +65,12 @@ static void make_words(const cli_args *args, const char *peers, child_words *w)
         add_option(w, "--library", args->libraries.items[i]);
     for (uint32_t i = 0; i < args->plugins.n; i++)
         add_option(w, "--plugin", args->plugins.items[i]);
-    for (uint32_t i = 0; i < args->plugin_options.n && i < MOST_SETTINGS; i++) {
-        snprintf(w->settings[i], sizeof w->settings[i], "%s=%s", args->plugin_options.items[i].key,
-                 args->plugin_options.items[i].value);
+    w->full = w->full || args->plugin_options.n > MOST_SETTINGS;
+    for (uint32_t i = 0; i < args->plugin_options.n && !w->full; i++) {
+        const int n =
+            snprintf(w->settings[i], sizeof w->settings[i], "%s=%s",
+                     args->plugin_options.items[i].key, args->plugin_options.items[i].value);
+        w->full = n >= (int)sizeof w->settings[i];
         add_option(w, "--plugin-option", w->settings[i]);
     }
 }
@@ -78,6 +86,13 @@ static json_t *bench_one(const cli_args *args, const char *peers, const char *fo
     *signal = 0;
     make_words(args, peers, &words);
     add_option(&words, "model", folder);
+    if (words.full) {
+        (void)tfr_fail(err, TFR_ELIMIT,
+                       "bench field passes %d options on, %d of them --plugin-option of %zu bytes; "
+                       "use bench model for more",
+                       MOST_WORDS / 2, MOST_SETTINGS, sizeof words.settings[0] - 1);
+        return NULL;
+    }
     if (bench_process_output(words.argv, MODEL_SECONDS, &text, signal, err))
         return NULL;
     if (!(object = json_loads(text, 0, NULL)))

@@ -114,6 +114,9 @@ exits 0 "field gives options of plugins to its processes" "$TFRUN" bench field f
     --pairs 1 --peers none --plugin "$TFR_BUILDDIR/tests/fakeacc/.libs/fakeacc.so" \
     --device NPU:0 --plugin-option fakeacc.lose_after=0
 has "which are those that they compute with" out '^skipped: good: fakeacc:0 is lost at '
+exits 0 "an option that its processes cannot be given" "$TFRUN" bench field field/good --pairs 1 \
+    --peers none --plugin-option native.winograd="$(printf '%0200d' 0)"
+has "is told for each model" out '^skipped: good: bench field passes 64 options on, 16 of them '
 mkdir empty
 exits 5 "a folder without models is an error" "$TFRUN" bench field empty
 has "that says how to make some" err 'holds no model.onnx.*bench/field/get_models.py'
