@@ -215,6 +215,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_half.h \
 	plugins/cpu-native/program_integer.c \
 	plugins/cpu-native/program_integer.h \
+	plugins/cpu-native/program_ir.h \
 	plugins/cpu-native/program_integer_run.c \
 	plugins/cpu-native/program_kernel.c \
 	plugins/cpu-native/program_kit.c \
@@ -245,6 +246,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_stages_plan.c \
 	plugins/cpu-native/program_stages_run.c \
 	plugins/cpu-native/program_tile_table.c \
+	plugins/cpu-native/program_steps.h \
 	plugins/cpu-native/program_tiles.h \
 	plugins/cpu-native/program_strided.c \
 	plugins/cpu-native/program_strided_run.c \
