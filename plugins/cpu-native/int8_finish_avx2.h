@@ -265,20 +265,22 @@ static inline __attribute__((always_inline)) __m256i nearest_of_row(const native
     return _mm256_packs_epi32(y.low, y.high);
 }
 
-static inline __m256i limited_16(__m256i x, __m256i zero, __m256i low, __m256i high)
+/* Two rows of 16 bits to bytes of a type: what saturates is beyond its limits. */
+static inline __attribute__((always_inline)) __m256i
+to_limited_bytes(const bool is_signed, __m256i x, __m256i y, __m256i low, __m256i high)
 {
-    x = _mm256_min_epi16(_mm256_max_epi16(_mm256_adds_epi16(x, zero), low), high);
-    return _mm256_and_si256(x, _mm256_set1_epi16(0xff));
+    if (is_signed)
+        return _mm256_min_epi8(_mm256_max_epi8(_mm256_packs_epi16(x, y), low), high);
+    return _mm256_min_epu8(_mm256_max_epu8(_mm256_packus_epi16(x, y), low), high);
 }
 
 /* All 16 columns, nothing added. Bits of the result are rows to do again. */
-static inline __attribute__((always_inline)) uint64_t finish_pairs(const native_int8_band *b,
-                                                                   const bool corrects)
+static inline __attribute__((always_inline)) uint64_t
+finish_pairs(const native_int8_band *b, const bool corrects, const bool is_signed)
 {
     const native_int8_finish *f = b->finish;
     const __m256i zero = _mm256_set1_epi16((int16_t)f->zero);
-    const __m256i low = _mm256_set1_epi16((int16_t)f->low);
-    const __m256i high = _mm256_set1_epi16((int16_t)f->high);
+    const __m256i low = _mm256_set1_epi8((char)f->low), high = _mm256_set1_epi8((char)f->high);
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     const pair_i term = load_pair(b->columns->term);
     const pair_f scale = {_mm256_loadu_ps(b->columns->scale),
@@ -292,9 +294,10 @@ static inline __attribute__((always_inline)) uint64_t finish_pairs(const native_
         __m256 far = _mm256_setzero_ps();
         const __m256i x = nearest_of_row(b, row, corrects, term, scale, &far);
         const __m256i y = nearest_of_row(b, row + other, corrects, term, scale, &far);
-        const __m256i bytes = _mm256_permutevar8x32_epi32(
-            _mm256_packus_epi16(limited_16(x, zero, low, high), limited_16(y, zero, low, high)),
-            order);
+        const __m256i bytes =
+            _mm256_permutevar8x32_epi32(to_limited_bytes(is_signed, _mm256_adds_epi16(x, zero),
+                                                         _mm256_adds_epi16(y, zero), low, high),
+                                        order);
         const __m256 sure = _mm256_set1_ps(SURE);
         _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(bytes));
         _mm_storeu_si128((__m128i *)(void *)(to + other * b->ldc),
@@ -313,8 +316,10 @@ static uint64_t finish_most(const native_int8_band *b)
         return whole ? finish_rows(b, true, true, true) : finish_rows(b, true, false, true);
     if (b->with)
         return whole ? finish_rows(b, true, true, false) : finish_rows(b, true, false, false);
+    if (whole && has_small_scales(b->columns) && b->finish->result == NATIVE_INT8_TO_I8)
+        return corrects ? finish_pairs(b, true, true) : finish_pairs(b, false, true);
     if (whole && has_small_scales(b->columns))
-        return corrects ? finish_pairs(b, true) : finish_pairs(b, false);
+        return corrects ? finish_pairs(b, true, false) : finish_pairs(b, false, false);
     if (corrects)
         return whole ? finish_rows(b, false, true, true) : finish_rows(b, false, false, true);
     return whole ? finish_rows(b, false, true, false) : finish_rows(b, false, false, false);
