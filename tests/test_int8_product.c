@@ -413,31 +413,37 @@ TEST(windows_are_convolutions)
     }
 }
 
-TEST(depthwise_windows_are_convolutions)
+/* A convolution of all channels becomes one of each by itself, on every processor. */
+static void check_depthwise(product *p, int64_t channels)
 {
     native_int8_cpu cpu;
+    p->shape.k /= channels;
+    p->b = (native_int8_matrix){p->b.at, p->shape.k, p->shape.k, 1, 0};
+    int32_t *sums = make_sums(p, true);
+    void *packed = make_aligned(native_int8_depthwise_bytes(&p->shape));
+    int32_t *c = malloc((size_t)(p->shape.m * p->shape.n) * sizeof *c);
+    REQUIRE(sums && packed && c);
+    native_int8_depthwise_pack(&p->shape, &p->b, p->args.b_zero, NULL, packed);
+    p->args.packed = packed;
+    p->args.c = c;
+    for (int k = 0; k < N_CPUS; k++) {
+        const char *name = find_cpu(k, &cpu);
+        memset(c, 0, (size_t)(p->shape.m * p->shape.n) * sizeof *c);
+        native_int8_depthwise_run(&cpu, &p->shape, &p->args, 0, p->shape.m);
+        CHECK(same(sums, c, (size_t)(p->shape.m * p->shape.n) * 4, name));
+    }
+    free(sums);
+    free(packed);
+    free(c);
+}
+
+TEST(depthwise_windows_are_convolutions)
+{
     for (int i = 0; i < 120; i++) {
         /* more than are done together, too */
         const int64_t channels = i % 40 ? between(1, 40) : between(1025, 1100);
         product p = make_window(1 + i % 3, i / 3 % 4, channels, 1, channels);
-        p.shape.k /= channels;
-        p.b = (native_int8_matrix){p.b.at, p.shape.k, p.shape.k, 1, 0};
-        int32_t *sums = make_sums(&p, true);
-        void *packed = make_aligned(native_int8_depthwise_bytes(&p.shape));
-        int32_t *c = malloc((size_t)(p.shape.m * p.shape.n) * sizeof *c);
-        REQUIRE(sums && packed && c);
-        native_int8_depthwise_pack(&p.shape, &p.b, p.args.b_zero, NULL, packed);
-        p.args.packed = packed;
-        p.args.c = c;
-        for (int k = 0; k < N_CPUS; k++) {
-            const char *name = find_cpu(k, &cpu);
-            memset(c, 0, (size_t)(p.shape.m * p.shape.n) * sizeof *c);
-            native_int8_depthwise_run(&cpu, &p.shape, &p.args, 0, p.shape.m);
-            CHECK(same(sums, c, (size_t)(p.shape.m * p.shape.n) * 4, name));
-        }
-        free(sums);
-        free(packed);
-        free(c);
+        check_depthwise(&p, channels);
         free_product(&p);
     }
 }
@@ -465,6 +471,24 @@ static product make_3x3(int64_t channels, int64_t n, int64_t height, int64_t wid
     p.shape.m = 2 * w->out[0] * w->out[1];
     p.b = (native_int8_matrix){p.b.at, p.shape.k, channels, 9, 1};
     return p;
+}
+
+TEST(depthwise_pixels_of_long_lines_share_their_taps)
+{
+    for (int i = 0; i < 64; i++) {
+        const int64_t channels = 16 * between(1, 3) + (i % 16 == 15 ? 1024 : 0);
+        product p = make_3x3(channels, channels, between(5, 8), between(41, 150), i & 3);
+        native_int8_window *w = &p.shape.window;
+        for (int d = 0; d < 2; d++) {
+            w->stride[d] = between(1, 2);
+            w->dilation[d] = d == 0 ? between(1, 2) : 1;
+            w->out[d] =
+                (w->in[d] + w->pad[d] + between(0, 2) - 2 * w->dilation[d] - 1) / w->stride[d] + 1;
+        }
+        p.shape.m = 2 * w->out[0] * w->out[1];
+        check_depthwise(&p, channels);
+        free_product(&p);
+    }
 }
 
 /* Of int32, on every processor that does it so; how many did. */
@@ -754,6 +778,7 @@ static const test_case cases[] = {
     CASE(rows_and_columns_may_lie_apart),
     CASE(windows_are_convolutions),
     CASE(depthwise_windows_are_convolutions),
+    CASE(depthwise_pixels_of_long_lines_share_their_taps),
     CASE(windows_of_3_x_3_are_exact_by_winograd),
     CASE(winograd_does_not_overflow_with_the_most_channels),
     CASE(what_winograd_does_not_do_is_left),

@@ -4,7 +4,8 @@
  *
  * A strip of output pixels has the addresses of its taps; for those in the padding a line of zero
  * points is read, so that the loop over 16 channels at a time knows no edges. Behind a pixel that
- * is away from the edges of its line, the next one's addresses are the same and a step. Zero points
+ * is away from the edges of its line, the next one's addresses are the same and a step. Of windows
+ * of 3 x 3, which are nearly all, such pixels are computed together (native_int8_line). Zero points
  * of A are taken off at the end, by the sums of the weights; those of B were taken off when they
  * were packed. Sums of 256 taps stay below 256 * 255 * 255 < 2^24.
  */
@@ -15,8 +16,9 @@
 enum {
     CHANNELS = NATIVE_INT8_DEPTHWISE,
     MOST_ADDRESSES = 1024,
-    MOST_ROWS = 32, /* of a strip */
-    LINE = 1024     /* channels that are done together */
+    MOST_ROWS = 64, /* of a strip */
+    LINE = 1024,    /* channels that are done together */
+    LEAST_LINE = 20 /* pixels: in shorter ones the ends take more than lines save */
 };
 
 /* Packed: the sums of all channels, then pairs of taps with [n][2] int16 each. */
@@ -33,6 +35,19 @@ static int64_t pairs_of(const native_int8_shape *s)
 static int16_t *weights_of(const native_int8_shape *s, const void *packed)
 {
     return (int16_t *)(uintptr_t)((const char *)packed + int8_aligned(padded(s) * 4));
+}
+
+static bool is_3_by_3(const native_int8_shape *s)
+{
+    const native_int8_window *w = &s->window;
+
+    return w->rank == 2 && w->kernel[0] == 3 && w->kernel[1] == 3;
+}
+
+/* Where a tap is among those in pairs. */
+static int64_t place_of_tap(const native_int8_shape *s, int64_t k)
+{
+    return is_3_by_3(s) ? native_int8_tap_place((int)k) : k;
 }
 
 size_t native_int8_depthwise_bytes(const native_int8_shape *s)
@@ -52,7 +67,8 @@ void native_int8_depthwise_pack(const native_int8_shape *s, const native_int8_ma
     for (k = 0; k < s->k; k++) {
         const uint8_t *from =
             (const uint8_t *)b->at + k / b->inner * b->outer_step + k % b->inner * b->inner_step;
-        int16_t *to = weights + k / 2 * n_padded * 2 + k % 2;
+        const int64_t place = place_of_tap(s, k);
+        int16_t *to = weights + place / 2 * n_padded * 2 + place % 2;
         for (n = 0; n < s->n; n++) {
             const uint8_t byte = from[n * b->n_step];
             const int32_t zero = b_zeros ? b_zeros[n] : b_zero;
@@ -65,6 +81,13 @@ void native_int8_depthwise_pack(const native_int8_shape *s, const native_int8_ma
 
 /* ---- addresses ---- */
 
+/* Some pixels of a strip: a line of them, or any. */
+typedef struct part {
+    int row, rows; /* of the strip */
+    bool is_line;
+    native_int8_line line; /* but for the channels */
+} part;
+
 typedef struct strip {
     const native_int8_shape *shape;
     const native_int8_args *args;
@@ -72,7 +95,9 @@ typedef struct strip {
     const uint8_t *taps[MOST_ADDRESSES];
     int64_t first;             /* row of C */
     int64_t channel, channels; /* of N */
-    int rows, pairs;
+    int rows, pairs, n_parts;
+    bool has_lines;
+    part parts[MOST_ROWS];
 } strip;
 
 /* The taps of the output pixel at `at`, its image first. */
@@ -91,12 +116,12 @@ static void find_taps(const strip *s, const int64_t *at, const uint8_t **to)
             inside = inside && x >= 0 && x < w->in[d];
             pixel = pixel * w->in[d] + x;
         }
-        *to++ = inside ? image + pixel * w->pixel_step : s->zeros;
+        to[place_of_tap(s->shape, k)] = inside ? image + pixel * w->pixel_step : s->zeros;
         for (d = w->rank - 1; d >= 0 && ++tap[d] == w->kernel[d]; d--)
             tap[d] = 0;
     }
     if (k % 2 != 0)
-        *to = s->zeros;
+        to[k] = s->zeros;
 }
 
 static bool has_padding(const strip *s, const uint8_t *const *taps)
@@ -139,19 +164,14 @@ static bool is_between(const native_int8_window *w, int64_t at)
     return x >= 0 && x + (w->kernel[last] - 1) * w->dilation[last] < w->in[last];
 }
 
-static void find_strip(strip *s)
+/* All of the strip from their addresses. */
+static void find_all(strip *s, int64_t *at)
 {
     const native_int8_window *w = &s->shape->window;
-    int64_t at[1 + NATIVE_INT8_AXES] = {0}, row = s->first;
     bool follows = false; /* the pixel in front is beside it, and between edges, too */
     bool padded = false;  /* it has taps in the padding of the other axes */
     int d, i;
 
-    for (d = w->rank - 1; d >= 0; d--) {
-        at[1 + d] = row % w->out[d];
-        row /= w->out[d];
-    }
-    at[0] = row;
     for (i = 0; i < s->rows; i++) {
         const uint8_t **taps = s->taps + (int64_t)i * 2 * s->pairs;
         const bool between = is_between(w, at[w->rank]);
@@ -166,19 +186,99 @@ static void find_strip(strip *s)
         at[0] += d < 0;
         follows = between && d == w->rank - 1;
     }
+    s->parts[0].row = 0;
+    s->parts[0].rows = s->rows;
+    s->parts[0].is_line = false;
+    s->n_parts = 1;
+}
+
+/* The pixels from the one at `at` on whose taps lie in the line, at most `most`. */
+static void find_line(const strip *s, const int64_t *at, int most, part *p)
+{
+    const native_int8_window *w = &s->shape->window;
+    const uint8_t *image = (const uint8_t *)s->args->a + at[0] * w->image_step + s->channel;
+    const int64_t x = at[2] * w->stride[1] - w->pad[1];
+    const int64_t n = int8_smaller((w->in[1] - 3 - x) / w->stride[1] + 1, w->out[1] - at[2]);
+
+    p->is_line = true;
+    p->rows = p->line.pixels = (int)int8_smaller(n, most);
+    p->line.stride = (int)w->stride[1];
+    p->line.is_signed = s->shape->a_signed;
+    for (int i = 0; i < 3; i++) {
+        const int64_t y = at[1] * w->stride[0] - w->pad[0] + i * w->dilation[0];
+        const bool inside = y >= 0 && y < w->in[0];
+        p->line.from[i] = inside ? image + (y * w->in[1] + x) * w->pixel_step : s->zeros;
+        p->line.steps[i] = inside ? w->pixel_step : 0;
+    }
+}
+
+/* Lines, and pixels at their ends. */
+static void find_lines(strip *s, int64_t *at)
+{
+    const native_int8_window *w = &s->shape->window;
+
+    s->n_parts = 0;
+    for (int i = 0; i < s->rows;) {
+        part *p = &s->parts[s->n_parts++];
+        p->row = i;
+        p->rows = 1;
+        p->is_line = false;
+        if (is_between(w, at[2]))
+            find_line(s, at, s->rows - i, p);
+        else
+            find_taps(s, at, s->taps + (int64_t)i * 2 * s->pairs);
+        i += p->rows;
+        at[2] += p->rows;
+        if (at[2] < w->out[1])
+            continue;
+        at[2] = 0;
+        if (++at[1] == w->out[0]) {
+            at[1] = 0;
+            at[0]++;
+        }
+    }
+}
+
+static void find_strip(strip *s)
+{
+    const native_int8_window *w = &s->shape->window;
+    int64_t at[1 + NATIVE_INT8_AXES] = {0}, row = s->first;
+
+    for (int d = w->rank - 1; d >= 0; d--) {
+        at[1 + d] = row % w->out[d];
+        row /= w->out[d];
+    }
+    at[0] = row;
+    if (s->has_lines)
+        find_lines(s, at);
+    else
+        find_all(s, at);
+}
+
+/* Whether the way has them; then all channels are in 16 that may be read. */
+static bool can_have_lines(const native_int8_shape *s, const native_int8_way *way)
+{
+    const native_int8_window *w = &s->window;
+
+    return way->line && is_3_by_3(s) && w->out[1] >= LEAST_LINE && s->n % CHANNELS == 0 &&
+           w->dilation[1] == 1 && w->stride[1] <= 2;
 }
 
 /* ---- channels ---- */
 
 static void take_columns(const strip *s, int64_t channel, native_int8_columns *c)
 {
-    const int32_t *sums = s->args->packed;
-    int j;
+    const int32_t *sums = (const int32_t *)s->args->packed + channel;
+    const uint32_t zero = (uint32_t)s->args->a_zero;
+    uint32_t terms[CHANNELS]; /* that nothing else points to, so that loops become vectors */
 
     native_int8_finish_columns(&s->args->finish, channel, CHANNELS, s->shape->n, c);
-    for (j = 0; j < CHANNELS; j++)
-        c->term[j] = (int32_t)((uint32_t)c->term[j] -
-                               (uint32_t)s->args->a_zero * (uint32_t)sums[channel + j]);
+    if (zero == 0)
+        return;
+    memcpy(terms, c->term, sizeof terms);
+    for (int j = 0; j < CHANNELS; j++)
+        terms[j] -= zero * (uint32_t)sums[j];
+    memcpy(c->term, terms, sizeof terms);
 }
 
 static void finish(const strip *s, const native_int8_way *way, int64_t channel,
@@ -211,29 +311,51 @@ static void copy_taps(const strip *s, int64_t channel, uint8_t *lines, const uin
     }
 }
 
+/* The sums of 16 channels. */
+static void run_parts(strip *s, const native_int8_way *way, const native_int8_strip *all)
+{
+    native_int8_strip some = *all;
+
+    for (int i = 0; i < s->n_parts; i++) {
+        part *p = &s->parts[i];
+        if (p->is_line) {
+            p->line.channel = all->channel;
+            p->line.weights = all->weights;
+            p->line.weights_step = all->weights_step;
+            p->line.sums = all->sums + (int64_t)p->row * CHANNELS;
+            way->line(&p->line);
+            continue;
+        }
+        some.rows = p->rows;
+        some.taps = all->taps + (int64_t)p->row * 2 * s->pairs;
+        some.sums = all->sums + (int64_t)p->row * CHANNELS;
+        way->depthwise(&some);
+    }
+}
+
 static void run_strip(strip *s, const native_int8_way *way)
 {
     uint8_t lines[MOST_ADDRESSES * CHANNELS];
     const uint8_t *copied[MOST_ADDRESSES];
     int32_t sums[MOST_ROWS * CHANNELS];
     native_int8_columns columns;
-    native_int8_strip part = {.pairs = s->pairs, .rows = s->rows, .sums = sums};
+    native_int8_strip all = {.pairs = s->pairs, .rows = s->rows, .sums = sums};
 
     memset(&columns, 0, sizeof columns);
-    part.is_signed = s->shape->a_signed;
-    part.weights_step = padded(s->shape) * 2;
+    all.is_signed = s->shape->a_signed;
+    all.weights_step = padded(s->shape) * 2;
     for (int64_t n = 0; n < s->channels; n += CHANNELS) {
         const int64_t column = s->channel + n;
-        part.taps = s->taps;
-        part.channel = n;
+        all.taps = s->taps;
+        all.channel = n;
         if (n + CHANNELS > s->channels) {
             copy_taps(s, n, lines, copied);
-            part.taps = copied;
-            part.channel = 0;
+            all.taps = copied;
+            all.channel = 0;
         }
-        part.weights = weights_of(s->shape, s->args->packed) + column * 2;
+        all.weights = weights_of(s->shape, s->args->packed) + column * 2;
         take_columns(s, column, &columns);
-        way->depthwise(&part);
+        run_parts(s, way, &all);
         finish(s, way, column, &columns, sums);
     }
 }
@@ -246,6 +368,7 @@ void native_int8_depthwise_run(const native_int8_cpu *cpu, const native_int8_sha
 
     memset(s.zeros, args->a_zero, sizeof s.zeros);
     most = most > MOST_ROWS ? MOST_ROWS : most;
+    s.has_lines = can_have_lines(shape, cpu->depthwise);
     for (s.channel = 0; s.channel < shape->n; s.channel += LINE) {
         s.channels = int8_smaller(LINE, shape->n - s.channel);
         for (s.first = begin; s.first < end; s.first += s.rows) {

@@ -74,6 +74,33 @@ static inline int native_int8_place(int j)
     return (j & 3) | (j & 4) << 1 | (j & 8) >> 1;
 }
 
+/*
+ * Pixels beside each other of windows of 3 x 3, no tap of which is beside the image in the last
+ * axis: so taps of neighbours are the same ones, which are read once.
+ */
+typedef struct native_int8_line {
+    const uint8_t *from[3]; /* lines of taps: channel 0 of the first pixel's first ones */
+    int64_t steps[3];       /* bytes from tap to tap; 0 = zero points again and again */
+    int stride;             /* taps from pixel to pixel: 1 or 2 */
+    int pixels;
+    int64_t channel;
+    const int16_t *weights; /* as above */
+    int64_t weights_step;
+    bool is_signed;
+    int32_t *sums; /* [pixels][16] */
+} native_int8_line;
+
+/*
+ * Where tap k of 3 x 3 is among those in pairs: two of a column in a pair, which all pixels that
+ * read the column have in common, then the last line's.
+ */
+static inline int native_int8_tap_place(int k)
+{
+    static const int places[9] = {0, 2, 4, 1, 3, 5, 6, 7, 8};
+
+    return places[k];
+}
+
 /* n terms of each of some rows of A, which are packed. */
 typedef struct native_int8_rows {
     void *to;
@@ -114,6 +141,7 @@ struct native_int8_way {
     void (*take)(const native_int8_rows *rows);
     int32_t (*sum)(const uint8_t *row, int64_t k);     /* of the terms of a packed row */
     void (*depthwise)(const native_int8_strip *strip); /* nr is 16; NULL = there is none */
+    void (*line)(const native_int8_line *line);        /* NULL = depthwise does it, too */
     const native_int8_winograd_loops *winograd;        /* the same */
 };
 

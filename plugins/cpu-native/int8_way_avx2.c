@@ -242,6 +242,8 @@ static void depthwise(const native_int8_strip *s)
         strip_of(s, false, s->pairs);
 }
 
+#include "int8_line_avx2.h"
+
 /* ---- Winograd ---- */
 
 #undef GROUP_BYTES
@@ -352,6 +354,7 @@ const native_int8_way native_int8_way_avx2 = {
     .take = take_wide,
     .sum = sum_wide,
     .depthwise = depthwise,
+    .line = line,
     .winograd = &winograd,
 };
 
