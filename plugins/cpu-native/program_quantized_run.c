@@ -145,15 +145,13 @@ static void run_turned(const void *params, const native_bases *bases, int64_t be
         const float *from = native_at(bases, &b->flat.from) + sample * b->channels * b->pixels;
         uint8_t *to =
             (uint8_t *)native_at(bases, &b->flat.to) + (sample * b->pixels + first) * b->channels;
-        uint8_t *row = (uint8_t *)bases->scratch;
-        int64_t c, i;
-        for (c = 0; c < b->channels; c++) {
-            native_quantized_span span = form;
-            span.n = n;
-            b->flat.isa->quantize(&span, from + c * b->pixels + first, row);
-            for (i = 0; i < n; i++)
-                to[i * b->channels + c] = row[i];
-        }
+        uint8_t *rows = (uint8_t *)bases->scratch;
+        native_quantized_span span = form;
+        int64_t c;
+        span.n = n;
+        for (c = 0; c < b->channels; c++)
+            b->flat.isa->quantize(&span, from + c * b->pixels + first, rows + c * n);
+        native_int8_turn(rows, n, b->channels, n, to, b->channels);
     }
 }
 
