@@ -218,12 +218,39 @@ static void finish(const native_int8_band *b)
         at += (length);                                                                            \
     }
 
-/* What each row becomes: few terms each where an image has few channels. */
-#define TAKE_ROWS(type, r, ...)                                                                    \
+/* As many terms as one or two vectors have: the second one may begin in the first one. */
+#define TAKE_TWO(type, length, r, ...)                                                             \
     for (int64_t row = 0; row < (r)->rows; row++) {                                                \
         type *restrict y = (type *)(void *)((char *)(r)->to + row * (r)->to_step);                 \
         const uint8_t *from = (r)->from + row * (r)->from_step;                                    \
-        TAKE((r)->n, __VA_ARGS__);                                                                 \
+        const int64_t last = (r)->n - (length);                                                    \
+        EACH_ALONE for (int j = 0; j < (length); j++)                                              \
+        {                                                                                          \
+            __VA_ARGS__;                                                                           \
+        }                                                                                          \
+        y += last;                                                                                 \
+        from += last;                                                                              \
+        EACH_ALONE for (int j = 0; j < (length); j++)                                              \
+        {                                                                                          \
+            __VA_ARGS__;                                                                           \
+        }                                                                                          \
+    }
+
+/*
+ * What each row becomes. Rows of few terms, as windows of images with three channels have them, are
+ * many, so that what is in front of their loops counts.
+ */
+#define TAKE_ROWS(type, r, ...)                                                                    \
+    if ((r)->n >= SMALL_PIECE && (r)->n <= 2 * SMALL_PIECE) {                                      \
+        TAKE_TWO(type, SMALL_PIECE, r, __VA_ARGS__)                                                \
+    } else if ((r)->n > 2 * SMALL_PIECE && (r)->n <= 4 * SMALL_PIECE) {                            \
+        TAKE_TWO(type, 2 * SMALL_PIECE, r, __VA_ARGS__)                                            \
+    } else {                                                                                       \
+        for (int64_t row = 0; row < (r)->rows; row++) {                                            \
+            type *restrict y = (type *)(void *)((char *)(r)->to + row * (r)->to_step);             \
+            const uint8_t *from = (r)->from + row * (r)->from_step;                                \
+            TAKE((r)->n, __VA_ARGS__);                                                             \
+        }                                                                                          \
     }
 
 #ifdef HAS_WIDE
@@ -231,10 +258,11 @@ static void take_wide(const native_int8_rows *r)
 {
     const int16_t off = (int16_t)r->zero;
 
-    if (r->is_signed)
+    if (r->is_signed) {
         TAKE_ROWS(int16_t, r, y[j] = (int16_t)((int8_t)from[j] - off))
-    else
+    } else {
         TAKE_ROWS(int16_t, r, y[j] = (int16_t)(from[j] - off))
+    }
 }
 #endif
 
@@ -296,32 +324,10 @@ static int32_t sum_bytes(const uint8_t *a, int64_t k)
     return (int32_t)sum;
 }
 
-/* Of 8 to 16 terms, as three pixels of three channels are: in two pieces. */
-static void take_short(const native_int8_rows *r, uint64_t flip)
-{
-    const int64_t last = r->n - 8;
-    const uint8_t *from = r->from;
-    uint8_t *to = r->to;
-
-    for (int64_t row = 0; row < r->rows; row++, from += r->from_step, to += r->to_step) {
-        uint64_t x, y;
-        memcpy(&x, from, sizeof x);
-        memcpy(&y, from + last, sizeof y);
-        x ^= flip;
-        y ^= flip;
-        memcpy(to, &x, sizeof x);
-        memcpy(to + last, &y, sizeof y);
-    }
-}
-
 static void take_bytes(const native_int8_rows *r)
 {
     const uint8_t flip = r->is_signed ? 0x80 : 0;
 
-    if (r->n >= 8 && r->n <= 16) {
-        take_short(r, flip * UINT64_C(0x0101010101010101));
-        return;
-    }
     TAKE_ROWS(uint8_t, r, y[j] = from[j] ^ flip)
 }
 #endif

@@ -280,24 +280,43 @@ static void pack_windows(taker *t, const native_int8_args *args, int64_t row, in
     }
 }
 
+/* All at once, but where each has a zero point of its own. */
+static void pack_plain(const taker *t, const native_int8_args *args, int64_t row, int64_t n,
+                       uint8_t *to)
+{
+    const native_int8_shape *s = &t->p->shape;
+    const int64_t step = args->a_zeros ? 1 : n;
+    native_int8_rows rows = {.to_step = native_int8_row_bytes(t->p),
+                             .from_step = s->lda,
+                             .n = s->k,
+                             .rows = step,
+                             .is_signed = s->a_signed,
+                             .zero = t->zero};
+
+    for (int64_t i = 0; i < n; i += step) {
+        if (args->a_zeros)
+            rows.zero = args->a_zeros[row + i];
+        rows.to = to + i * rows.to_step;
+        rows.from = t->a + (row + i) * s->lda;
+        t->p->way->take(&rows);
+    }
+}
+
 void native_int8_pack_rows(const native_int8_product *p, const native_int8_args *args, int64_t row,
                            int64_t n, uint8_t *to)
 {
     const int size = p->way->wide ? 2 : 1;
     const int64_t bytes = native_int8_row_bytes(p), rest = (p->k_padded - p->shape.k) * size;
     taker t = {.p = p, .a = args->a, .zero = args->a_zero, .size = size};
-    int64_t i;
+    int64_t i, j;
 
     if (!p->way->wide)
         t.padding = args->a_zero + int8_flip_a(p);
     if (p->shape.window.rank > 0)
         pack_windows(&t, args, row, n, to);
-    for (i = 0; i < n && p->shape.window.rank == 0; i++) {
-        uint8_t *end = to + i * bytes;
-        if (args->a_zeros)
-            t.zero = args->a_zeros[row + i];
-        take(&t, &end, t.a + (row + i) * p->shape.lda, p->shape.k);
-    }
+    else
+        pack_plain(&t, args, row, n, to);
     for (i = 0; i < n && rest > 0; i++)
-        memset(to + i * bytes + p->shape.k * size, 0, (size_t)rest);
+        for (j = 0; j < rest; j++) /* a few bytes */
+            to[i * bytes + p->shape.k * size + j] = 0;
 }
