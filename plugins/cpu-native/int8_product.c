@@ -162,18 +162,20 @@ static void run_panel(const block *b, int64_t panel, native_int8_columns *column
     const native_int8_product *p = b->p;
     const native_int8_way *way = p->way;
     const int64_t tiles = int8_ceil_div(b->n, way->mr), column = panel * way->nr;
+    const int64_t least = b->n / tiles,
+                  more = b->n % tiles; /* rows of a tile; how many have one more */
     native_int8_tile t = {.a_step = b->rows->step};
     native_int8_band band = {.columns = columns, .sums = sums};
-    int64_t i;
+    int64_t i, end = 0;
 
     t.b = native_int8_panel(p, b->args->packed, panel);
     t.groups = int8_ceil_div(p->shape.k, native_int8_group(way));
     band.cols = (int)int8_smaller(way->nr, p->shape.n - column);
     take_columns(p, b->args, panel, b->b_zeros, columns);
     for (i = 0; i < tiles; i++) {
-        const int64_t begin = b->n * i / tiles, end = b->n * (i + 1) / tiles;
-        t.a = b->rows->a + begin * t.a_step;
-        t.rows = (int)(end - begin);
+        t.a = b->rows->a + end * t.a_step;
+        t.rows = (int)(least + (i < more));
+        end += t.rows;
         t.sums = sums + band.rows * way->nr;
         way->tile(&t);
         band.rows += t.rows;
