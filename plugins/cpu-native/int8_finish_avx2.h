@@ -247,31 +247,52 @@ static inline bool has_small_scales(const native_int8_columns *c)
                                             _mm256_cmp_ps(high, most, _CMP_LT_OQ))) == 0xff;
 }
 
-/* Of a row: 16 bits of columns 0-3, 8-11, 4-7, 12-15; far becomes the greatest distance of a
- * product to its integer. */
-static inline __attribute__((always_inline)) __m256i nearest_of_row(const native_int8_band *b,
-                                                                    int row, const bool corrects,
-                                                                    pair_i term, pair_f scale,
-                                                                    __m256 *far)
-{
-    const __m256 size = _mm256_castsi256_ps(_mm256_set1_epi32(INT32_MAX));
-    const pair_i s = sums_of_row(b, row, term);
-    const pair_f v = times(to_floats(corrects ? corrected(b, row, s) : s), scale.low, scale.high);
-    const pair_i y = {_mm256_cvtps_epi32(v.low), _mm256_cvtps_epi32(v.high)};
-    const pair_f w = to_floats(y);
+/*
+ * The bytes of two rows, rounded twice: a little less than the number, and a little more. Where
+ * both give the same byte, it is the one that the number has. The number is wrong by 5e-5 at most
+ * where it is inside of a type; beyond that both saturate. This takes five instructions less for 16
+ * outputs than the distance to the nearest integer does.
+ */
+#define LITTLE 1e-4f
 
-    *far = _mm256_max_ps(*far, _mm256_and_ps(_mm256_sub_ps(v.low, w.low), size));
-    *far = _mm256_max_ps(*far, _mm256_and_ps(_mm256_sub_ps(v.high, w.high), size));
-    return _mm256_packs_epi32(y.low, y.high);
+typedef struct around {
+    __m256i below, above;
+} around;
+
+typedef struct rounding {
+    pair_i term;
+    pair_f scale;
+    __m256 less, more; /* zero, and a little */
+} rounding;
+
+/* Of a row: 16 bits of columns 0-3, 8-11, 4-7, 12-15. */
+static inline __attribute__((always_inline)) around
+row_around(const native_int8_band *b, int row, const bool corrects, const rounding *r)
+{
+    const pair_i s = sums_of_row(b, row, r->term);
+    const pair_f x = to_floats(corrects ? corrected(b, row, s) : s);
+    around a;
+
+    a.below =
+        _mm256_packs_epi32(_mm256_cvtps_epi32(_mm256_fmadd_ps(x.low, r->scale.low, r->less)),
+                           _mm256_cvtps_epi32(_mm256_fmadd_ps(x.high, r->scale.high, r->less)));
+    a.above =
+        _mm256_packs_epi32(_mm256_cvtps_epi32(_mm256_fmadd_ps(x.low, r->scale.low, r->more)),
+                           _mm256_cvtps_epi32(_mm256_fmadd_ps(x.high, r->scale.high, r->more)));
+    return a;
 }
 
-/* Two rows of 16 bits to bytes of a type: what saturates is beyond its limits. */
-static inline __attribute__((always_inline)) __m256i
-to_limited_bytes(const bool is_signed, __m256i x, __m256i y, __m256i low, __m256i high)
+static inline __attribute__((always_inline)) __m256i to_type(const bool is_signed, __m256i x,
+                                                             __m256i y)
 {
-    if (is_signed)
-        return _mm256_min_epi8(_mm256_max_epi8(_mm256_packs_epi16(x, y), low), high);
-    return _mm256_min_epu8(_mm256_max_epu8(_mm256_packus_epi16(x, y), low), high);
+    return is_signed ? _mm256_packs_epi16(x, y) : _mm256_packus_epi16(x, y);
+}
+
+static inline __attribute__((always_inline)) __m256i within(const bool is_signed, __m256i x,
+                                                            __m256i low, __m256i high)
+{
+    return is_signed ? _mm256_min_epi8(_mm256_max_epi8(x, low), high)
+                     : _mm256_min_epu8(_mm256_max_epu8(x, low), high);
 }
 
 /* All 16 columns, nothing added. Bits of the result are rows to do again. */
@@ -279,30 +300,29 @@ static inline __attribute__((always_inline)) uint64_t
 finish_pairs(const native_int8_band *b, const bool corrects, const bool is_signed)
 {
     const native_int8_finish *f = b->finish;
-    const __m256i zero = _mm256_set1_epi16((int16_t)f->zero);
     const __m256i low = _mm256_set1_epi8((char)f->low), high = _mm256_set1_epi8((char)f->high);
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    const pair_i term = load_pair(b->columns->term);
-    const pair_f scale = {_mm256_loadu_ps(b->columns->scale),
-                          _mm256_loadu_ps(b->columns->scale + 8)};
+    const rounding r = {
+        .term = load_pair(b->columns->term),
+        .scale = {_mm256_loadu_ps(b->columns->scale), _mm256_loadu_ps(b->columns->scale + 8)},
+        .less = _mm256_set1_ps((float)f->zero - LITTLE),
+        .more = _mm256_set1_ps((float)f->zero + LITTLE)};
     const int rows = b->rows;
     uint8_t *to = b->c;
     uint64_t again = 0;
 
     for (int row = 0; row < rows; row += 2, to += 2 * b->ldc) {
         const int other = row + 1 < rows ? 1 : 0;
-        __m256 far = _mm256_setzero_ps();
-        const __m256i x = nearest_of_row(b, row, corrects, term, scale, &far);
-        const __m256i y = nearest_of_row(b, row + other, corrects, term, scale, &far);
+        const around x = row_around(b, row, corrects, &r);
+        const around y = row_around(b, row + other, corrects, &r);
+        const __m256i below = to_type(is_signed, x.below, y.below);
+        const __m256i above = to_type(is_signed, x.above, y.above);
         const __m256i bytes =
-            _mm256_permutevar8x32_epi32(to_limited_bytes(is_signed, _mm256_adds_epi16(x, zero),
-                                                         _mm256_adds_epi16(y, zero), low, high),
-                                        order);
-        const __m256 sure = _mm256_set1_ps(SURE);
+            _mm256_permutevar8x32_epi32(within(is_signed, below, low, high), order);
         _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(bytes));
         _mm_storeu_si128((__m128i *)(void *)(to + other * b->ldc),
                          _mm256_extracti128_si256(bytes, 1));
-        if (_mm256_movemask_ps(_mm256_cmp_ps(far, sure, _CMP_NLE_UQ)))
+        if (_mm256_movemask_epi8(_mm256_cmpeq_epi8(below, above)) != -1)
             again |= (uint64_t)(1 + 2 * other) << row;
     }
     return again;
