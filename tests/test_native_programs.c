@@ -455,6 +455,25 @@ TEST(numbers_by_channel_and_sample_spread_without_a_reorder)
           "out Conv(Mul(a,Add(Conv(x,w),a)),u)");
 }
 
+TEST(slopes_by_channel_stay_as_convolutions_have_it)
+{
+    const char *const text = "in x ? 5 9 7; const w 20 5 3 3; const s 20 1 1; const v 6 20 1 1;"
+                             "out Conv(PRelu(Conv(x,w),s),v)";
+    const char *const number = "in x ? 5 9 7; const w 20 5 3 3; const s 1; const v 6 20 1 1;"
+                               "out Conv(PRelu(Conv(x,w),s),v)";
+
+    check(text);
+    check(number);
+    CHECK_UINT(kernels_of("in x ? 5 9 7; const w 20 5 3 3; const s 20 1 1; const v 6 20 1 1;"
+                          "out Conv(Mul(Relu(Conv(x,w)),s),v)"),
+               kernels_of(text));
+    CHECK_UINT(kernels_of("in x ? 5 9 7; const w 20 5 3 3; const v 6 20 1 1;"
+                          "out Conv(Relu(Conv(x,w)),v)"),
+               kernels_of(number));
+    check("in x ? 5 9 7; const w 20 5 3 3; const v 6 20 1 1; y = Conv(x,w);"
+          "out Conv(PRelu(y,Sigmoid(y)),v)");
+}
+
 /* Numbers that are no single float, or too large together, stay apart. */
 TEST(numbers_that_cannot_be_composed_stay_right)
 {
@@ -608,6 +627,7 @@ static const test_case cases[] = {
     CASE(activations_join_convolutions_and_products),
     CASE(numbers_around_an_activation_become_a_part_of_it),
     CASE(numbers_by_channel_and_sample_spread_without_a_reorder),
+    CASE(slopes_by_channel_stay_as_convolutions_have_it),
     CASE(numbers_that_cannot_be_composed_stay_right),
     CASE(comparisons_choices_and_logic_stay_in_the_program),
     CASE(float16_and_bfloat16_stay_in_the_program),

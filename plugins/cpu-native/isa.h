@@ -59,7 +59,8 @@ typedef enum native_binary_kind {
     NATIVE_SUB,
     NATIVE_MUL,
     NATIVE_DIV,
-    NATIVE_MASK /* x > 0 ? y : 0 */
+    NATIVE_MASK, /* x > 0 ? y : 0 */
+    NATIVE_PRELU /* x < 0 ? x y : x */
 } native_binary_kind;
 
 enum { NATIVE_MAX_BLOCKS = 4, NATIVE_MAX_PIXELS = 14, NATIVE_MAX_LANES = 16 };

@@ -177,6 +177,8 @@ static inline vec v_binary(native_binary_kind kind, vec x, vec y)
         return V_MUL(x, y);
     case NATIVE_MASK:
         return V_LESS(V_ZERO(), x, y, V_ZERO());
+    case NATIVE_PRELU:
+        return V_LESS(x, V_ZERO(), V_MUL(x, y), x);
     default:
         return V_DIV(x, y);
     }
@@ -233,6 +235,7 @@ static void binary_loop(native_binary_kind kind, const float *x, int x_step, con
         BINARY_LOOP(NATIVE_MUL)
         BINARY_LOOP(NATIVE_DIV)
         BINARY_LOOP(NATIVE_MASK)
+        BINARY_LOOP(NATIVE_PRELU)
     }
 }
 

@@ -25,7 +25,8 @@ bool native_is_linear(const native_ir *ir, const native_item *item, native_act *
     const bool commutes = item->binary == NATIVE_ADD || item->binary == NATIVE_MUL;
     float number;
 
-    if (item->kind != NATIVE_ITEM_BINARY || item->binary == NATIVE_MASK)
+    if (item->kind != NATIVE_ITEM_BINARY || item->binary == NATIVE_MASK ||
+        item->binary == NATIVE_PRELU)
         return false;
     if (known_number(ir, item, 1, &number))
         *operand = 0;

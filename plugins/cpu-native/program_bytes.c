@@ -219,8 +219,8 @@ static bool is_step(const native_ir *ir, const native_item *item, int of, native
     step->is_act = item->kind == NATIVE_ITEM_ACT;
     if (step->is_act)
         return true;
-    if (item->kind != NATIVE_ITEM_BINARY || item->binary == NATIVE_MASK || item->integer >= 0 ||
-        item->inputs[0] == item->inputs[1])
+    if (item->kind != NATIVE_ITEM_BINARY || item->binary == NATIVE_MASK ||
+        item->binary == NATIVE_PRELU || item->integer >= 0 || item->inputs[0] == item->inputs[1])
         return false;
     step->second = item->inputs[1] == of;
     step->binary = item->binary;

@@ -619,6 +619,7 @@ static const native_form forms[] = {
     {"Neg", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_LINEAR, NULL},
     {"Pad", native_pad_form, NATIVE_ITEM_PADDED, 0,
      "elements of whole bytes, of which some of each axis stay, are done here"},
+    {"PRelu", binary_form, NATIVE_ITEM_BINARY, NATIVE_PRELU, NULL},
     {"QLinearConv", qlinear_conv_form, NATIVE_ITEM_CONV, 1,
      "known weights, scales and zero points of two spatial axes, dense or depthwise, are done "
      "here"},

@@ -437,6 +437,20 @@ static void read_normalization(native_item *item, const tfr_call *call)
     item->of_variance = true;
 }
 
+/* PRelu by one known number is LeakyRelu, which what comes before takes over. */
+static void read_binary(const native_ir *ir, native_item *item, int kind)
+{
+    const native_value *y = &ir->values[item->inputs[1]];
+
+    item->binary = (native_binary_kind)kind;
+    if (item->binary != NATIVE_PRELU || !y->known || native_elements(y) != 1)
+        return;
+    item->kind = NATIVE_ITEM_ACT;
+    item->act.kind = NATIVE_ACT_LEAKY;
+    memcpy(&item->act.a, y->known, sizeof item->act.a);
+    item->n_inputs = 1;
+}
+
 static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
                       const native_form *form)
 {
@@ -453,7 +467,7 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
         read_act(item, call, form->sub);
         break;
     case NATIVE_ITEM_BINARY:
-        item->binary = (native_binary_kind)form->sub;
+        read_binary(ir, item, form->sub);
         break;
     case NATIVE_ITEM_PRODUCT:
         if (form->sub == 0 || form->sub == 3) /* the others are of integers */
