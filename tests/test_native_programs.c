@@ -344,6 +344,14 @@ TEST(normalizations_and_joined_channels_stay_in_the_program)
     check("in x ? 300 5 5; out Concat{axis=1}(x,Relu(x),x)");
 }
 
+/* More rows than go at once, of which some operands have one element, one row or one column. */
+TEST(short_rows_of_operands_that_spread_are_right)
+{
+    check("in x 300 1 2; const y 1 49 2; const z 300 49 1; d = Cast{to=11}(x);"
+          "e = Cast{to=1}(Max(d,Cast{to=11}(y))); out Where(Less(x,y),Add(Add(x,y),z),e)");
+    check("in x 3 400 1; const y 1 1 7; out Mul(Sub(x,y),Add(y,x))");
+}
+
 TEST(einsum_is_a_product_in_the_program)
 {
     static const char *const ends[] = {
@@ -619,6 +627,7 @@ static const test_case cases[] = {
     CASE(attention_is_one_step_with_its_scale_mask_and_heads),
     CASE(attention_reads_a_mask_of_each_sample),
     CASE(normalizations_and_joined_channels_stay_in_the_program),
+    CASE(short_rows_of_operands_that_spread_are_right),
     CASE(einsum_is_a_product_in_the_program),
     CASE(products_with_constants_of_more_axes_are_in_the_program),
     CASE(the_op_attention_is_in_the_program_in_all_its_forms),

@@ -3,14 +3,18 @@
  * program_elementwise.c: the walk over operands that broadcast, for every op and type of
  * elementwise.h. Dims over which each operand goes on evenly, or stays, come together, so that the
  * innermost is as long as it can be, and in it an operand has its elements beside each other or one
- * for all.
+ * for all. Where that is short, as for the coordinates of boxes, several rows are one: operands
+ * that do not go on evenly over them are written out first, some hundred elements at a time.
  */
 #include "program.h"
 
 #include <string.h>
 
-/* Results of one number of work, at most. */
-enum { PART = 4096 };
+enum {
+    PART = 4096, /* results of one number of work, at most */
+    SHORT = 32,  /* of a row, whose call would take longer than its elements */
+    TILE = 256   /* results of rows together */
+};
 
 typedef struct walk {
     native_span_fn run;
@@ -21,6 +25,7 @@ typedef struct walk {
     int64_t steps[NATIVE_SPAN_INPUTS][TFR_MAX_RANK]; /* elements */
     int64_t bytes[NATIVE_SPAN_INPUTS], to_bytes;     /* of an element */
     int64_t parts;                                   /* of the innermost dim */
+    int64_t tile; /* rows of the innermost dim that go together */
 } walk;
 
 /* ---- forms ---- */
@@ -123,6 +128,19 @@ static void run_span(const walk *w, native_span *s)
     }
 }
 
+/* Where operands are in the dims outside of `inner`, at this combination of them. */
+static void find_place(const walk *w, int64_t rest, int inner, int64_t *at)
+{
+    int k, d;
+
+    for (d = inner - 1; d >= 0; d--) {
+        const int64_t place = rest % w->dims[d];
+        rest /= w->dims[d];
+        for (k = 0; k < w->n_in; k++)
+            at[k] += place * w->steps[k][d];
+    }
+}
+
 /* Numbers count parts of rows of the innermost dim. */
 static void run_walk(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
@@ -130,19 +148,14 @@ static void run_walk(const void *params, const native_bases *bases, int64_t begi
     const int last = w->rank - 1;
     const int64_t length = w->dims[last];
     int64_t i;
-    int k, d;
+    int k;
 
     for (i = begin; i < end; i++) {
         const int64_t row = i / w->parts, first = i % w->parts * length / w->parts;
-        int64_t rest = row, at[NATIVE_SPAN_INPUTS] = {0};
+        int64_t at[NATIVE_SPAN_INPUTS] = {0};
         native_span s = {.mode = w->mode};
         s.n = (i % w->parts + 1) * length / w->parts - first;
-        for (d = last - 1; d >= 0; d--) {
-            const int64_t place = rest % w->dims[d];
-            rest /= w->dims[d];
-            for (k = 0; k < w->n_in; k++)
-                at[k] += place * w->steps[k][d];
-        }
+        find_place(w, row, last, at);
         for (k = 0; k < w->n_in; k++) {
             s.step[k] = (int)w->steps[k][last];
             s.in[k] = w->absent[k] ? NULL
@@ -150,6 +163,62 @@ static void run_walk(const void *params, const native_bases *bases, int64_t begi
                                          (at[k] + first * s.step[k]) * w->bytes[k];
         }
         s.to = (char *)native_at(bases, &w->to) + (row * length + first) * w->to_bytes;
+        run_span(w, &s);
+    }
+}
+
+#define WRITE_OUT(bits)                                                                            \
+    case bits / 8:                                                                                 \
+        for (i = 0; i < rows; i++)                                                                 \
+            for (j = 0; j < n; j++)                                                                \
+                ((uint##bits##_t *)to)[i * n + j] =                                                \
+                    ((const uint##bits##_t *)from)[i * outer + j * inner];                         \
+        break;
+
+/* Rows of n elements, which begin `outer` apart and whose elements are `inner` apart. */
+static void write_out(void *to, const void *from, int64_t bytes, int64_t rows, int64_t n,
+                      int64_t outer, int64_t inner)
+{
+    int64_t i, j;
+
+    switch (bytes) {
+        WRITE_OUT(8)
+        WRITE_OUT(16)
+        WRITE_OUT(32)
+        WRITE_OUT(64)
+    }
+}
+
+/* Numbers count tiles of the two innermost dims. */
+static void run_tiles(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const walk *w = params;
+    const int row = w->rank - 2, last = w->rank - 1;
+    const int64_t length = w->dims[last], groups = (w->dims[row] + w->tile - 1) / w->tile;
+    uint64_t room[NATIVE_SPAN_INPUTS][TILE];
+    int64_t i;
+    int k;
+
+    for (i = begin; i < end; i++) {
+        const int64_t first = i % groups * w->tile, left = w->dims[row] - first;
+        const int64_t rows = left < w->tile ? left : w->tile;
+        int64_t at[NATIVE_SPAN_INPUTS] = {0};
+        native_span s = {.n = rows * length, .mode = w->mode};
+        find_place(w, i / groups, row, at);
+        for (k = 0; k < w->n_in; k++) {
+            const int64_t outer = w->steps[k][row], inner = w->steps[k][last];
+            if (w->absent[k])
+                continue;
+            s.in[k] =
+                (const char *)native_at(bases, &w->in[k]) + (at[k] + first * outer) * w->bytes[k];
+            s.step[k] = outer || inner;
+            if (outer == inner * length)
+                continue;
+            write_out(room[k], s.in[k], w->bytes[k], rows, length, outer, inner);
+            s.in[k] = room[k];
+        }
+        s.to = (char *)native_at(bases, &w->to) +
+               (i / groups * w->dims[row] + first) * length * w->to_bytes;
         run_span(w, &s);
     }
 }
@@ -205,6 +274,17 @@ static void collapse(walk *w, int rank, const int64_t *dims)
         w->steps[k][0] = 0;
 }
 
+static bool goes_in_tiles(const walk *w)
+{
+    int k;
+
+    for (k = 0; k < w->n_in; k++) {
+        if (w->bytes[k] > (int64_t)sizeof(uint64_t))
+            return false;
+    }
+    return w->rank >= 2 && w->dims[w->rank - 1] < SHORT && w->dims[w->rank - 2] > 1;
+}
+
 void native_plan_elementwise(native_planner *p, const native_item *item)
 {
     const native_value *y = &p->ir->values[item->output];
@@ -234,6 +314,13 @@ void native_plan_elementwise(native_planner *p, const native_item *item)
         spread(p, v, y->rank, w->steps[k]);
     }
     collapse(w, y->rank, dims);
+    if (goes_in_tiles(w)) {
+        const int64_t rows = w->dims[w->rank - 2], length = w->dims[w->rank - 1];
+        w->tile = TILE / length;
+        native_add_run(p, run_tiles, w, n / (rows * length) * ((rows + w->tile - 1) / w->tile),
+                       (double)n * 0.6);
+        return;
+    }
     w->parts = (w->dims[w->rank - 1] + PART - 1) / PART;
     native_add_run(p, run_walk, w, n / w->dims[w->rank - 1] * w->parts,
                    (double)n * 0.3 + (double)(n / w->dims[w->rank - 1]) * 5.0);
