@@ -352,6 +352,16 @@ TEST(short_rows_of_operands_that_spread_are_right)
     check("in x 3 400 1; const y 1 1 7; out Mul(Sub(x,y),Add(y,x))");
 }
 
+TEST(a_few_elements_of_each_input_are_joined)
+{
+    uint32_t n;
+
+    check("in x 1300 1; y = Relu(x); z = Concat{axis=1}(x,y,x); out Concat{axis=1}(z,Neg(z),y)");
+    compare("in x 1300 1; y = Cast{to=7}(Mul(x,100)); z = Concat{axis=1}(y,y);"
+            "out Cast{to=1}(Concat{axis=1}(z,y))",
+            &n);
+}
+
 TEST(einsum_is_a_product_in_the_program)
 {
     static const char *const ends[] = {
@@ -628,6 +638,7 @@ static const test_case cases[] = {
     CASE(attention_reads_a_mask_of_each_sample),
     CASE(normalizations_and_joined_channels_stay_in_the_program),
     CASE(short_rows_of_operands_that_spread_are_right),
+    CASE(a_few_elements_of_each_input_are_joined),
     CASE(einsum_is_a_product_in_the_program),
     CASE(products_with_constants_of_more_axes_are_in_the_program),
     CASE(the_op_attention_is_in_the_program_in_all_its_forms),

@@ -363,7 +363,11 @@ void native_plan_pad(native_planner *p, const native_item *item)
                    (double)native_count(p, y) * 0.2);
 }
 
-enum { CONCAT_PART = 32768 /* bytes of a number of work, about */ };
+enum {
+    CONCAT_PART = 32768, /* bytes of a number of work, about */
+    SHORT_PIECES = 32,   /* bytes of each input for an outer index, on average */
+    COLUMN_ROWS = 512
+};
 
 /*
  * Along channels blocked values go like plain ones if all have whole blocks (program_layout.c);
@@ -375,7 +379,7 @@ typedef struct concat {
     const native_int8_isa *isa;
     const native_regrid *grids[NATIVE_ITEM_INPUTS]; /* that bytes change to, or NULL */
     int64_t inner[NATIVE_ITEM_INPUTS], all;         /* bytes of each outer index */
-    int64_t parts;
+    int64_t parts, rows, size;                      /* outer indices; bytes of an element */
 } concat;
 
 static void put_bytes(const concat *c, int k, const char *from, char *to, int64_t n)
@@ -384,6 +388,44 @@ static void put_bytes(const concat *c, int k, const char *from, char *to, int64_
         native_change_grid(c->isa, c->grids[k], (const uint8_t *)from, (uint8_t *)to, n);
     else
         memcpy(to, from, (size_t)n);
+}
+
+/*
+ * A few elements of each input for an outer index, as coordinates have them: a call for each would
+ * cost more than what it copies, so one input after the other puts its columns.
+ */
+#define PUT_COLUMNS(bits)                                                                          \
+    static void put_columns_##bits(const char *from, char *to, int64_t n, int64_t inner,           \
+                                   int64_t all)                                                    \
+    {                                                                                              \
+        const uint##bits##_t *x = (const void *)from;                                              \
+        uint##bits##_t *y = (void *)to;                                                            \
+        int64_t i, j;                                                                              \
+        for (i = 0; i < n && inner == 1; i++)                                                      \
+            y[i * all] = x[i];                                                                     \
+        for (i = 0; i < n && inner > 1; i++)                                                       \
+            for (j = 0; j < inner; j++)                                                            \
+                y[i * all + j] = x[i * inner + j];                                                 \
+    }
+PUT_COLUMNS(32)
+PUT_COLUMNS(64)
+
+/* Numbers count groups of outer indices. */
+static void run_columns(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const concat *c = params;
+    const int64_t first = begin * COLUMN_ROWS,
+                  n = (end * COLUMN_ROWS < c->rows ? end * COLUMN_ROWS : c->rows) - first;
+    char *to = (char *)native_at(bases, &c->to) + first * c->all;
+    int k;
+
+    for (k = 0; k < c->n; to += c->inner[k++]) {
+        const char *from = (const char *)native_at(bases, &c->from[k]) + first * c->inner[k];
+        if (c->size == 4)
+            put_columns_32(from, to, n, c->inner[k] / 4, c->all / 4);
+        else
+            put_columns_64(from, to, n, c->inner[k] / 8, c->all / 8);
+    }
 }
 
 /* Numbers count outer indices, in them parts of what each has. */
@@ -432,6 +474,13 @@ void native_plan_concat(native_planner *p, const native_item *item)
         for (d = axis; d < last; d++)
             c->inner[k] *= d == 0 ? native_first_dim(p, x) : x->dims[d];
         c->all += c->inner[k];
+    }
+    c->size = size;
+    c->rows = c->all > 0 ? n * size / c->all : 0;
+    if ((size == 4 || size == 8) && c->rows > 1 && c->all <= c->n * SHORT_PIECES) {
+        native_add_run(p, run_columns, c, (c->rows + COLUMN_ROWS - 1) / COLUMN_ROWS,
+                       (double)n * 0.5);
+        return;
     }
     c->parts = c->all > CONCAT_PART ? c->all / CONCAT_PART : 1;
     native_add_run(p, run_concat, c, c->all > 0 ? n * size / c->all * c->parts : 0,
