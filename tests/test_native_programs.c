@@ -365,14 +365,17 @@ TEST(a_few_elements_of_each_input_are_joined)
 TEST(einsum_is_a_product_in_the_program)
 {
     static const char *const ends[] = {
-        "out Einsum{equation=abcd,abde>abce}(x,y)", "out Einsum{equation=abcd,abed>abce}(x,z)",
+        "out Einsum{equation=abcd,abde>abce}(x,y)",
+        "out Einsum{equation=abcd,abed>abce}(x,z)",
         "out Einsum{equation=abcd,ebd>cae}(x,w)",
+        "out Einsum{equation=abcd,def>abcef}(x,u)",
+        "out Einsum{equation=abcd,deb>acbe}(x,v)",
         "out Einsum{equation=abcd,ae>ecbda}(x,Einsum{equation=abcd,abcd>ad}(x,x))",
         "out Einsum{equation=abcd>dacb}(x)"};
     char text[2000];
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         snprintf(text, sizeof text,
-                 "in x ? 4 24 20; const w 9 4 20; z = Sigmoid(x);"
+                 "in x ? 4 24 20; const w 9 4 20; const v 20 7 4; const u 20 3 7; z = Sigmoid(x);"
                  "y = Transpose{perm=0,1,3,2}(z); %s",
                  ends[i]);
         check(text);

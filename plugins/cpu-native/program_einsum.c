@@ -238,6 +238,71 @@ static int64_t product_of(const maker *m, const equation *e, const int *inputs, 
     return n;
 }
 
+/* A known operand whose letters lie as a matrix of these sides has them, or -1. */
+static int weights_of(const maker *m, int input, const term *letters, const term *first,
+                      const term *second, int64_t rows, int64_t columns)
+{
+    static const term none;
+    native_value v = m->ir->values[input];
+    term order;
+    int matrix;
+
+    join(&order, first, second, &none);
+    if (!v.known || memcmp(order.letters, letters->letters, (size_t)order.n) != 0)
+        return -1;
+    v.rank = 2;
+    v.dims[0] = rows;
+    v.dims[1] = columns;
+    matrix = native_new_value(m->ir, &v);
+    if (!m->ir->failed) {
+        m->ir->values[matrix].known = v.known;
+        m->ir->values[matrix].unaligned = v.unaligned;
+    }
+    return matrix;
+}
+
+/* One product with a known matrix, which may be packed beforehand; false: it is none. */
+static bool multiply_by_known(const maker *m, const equation *e, const int *inputs, int output)
+{
+    const int64_t rows = product_of(m, e, inputs, &e->rows);
+    const int64_t columns = product_of(m, e, inputs, &e->columns);
+    const int64_t terms = product_of(m, e, inputs, &e->sum);
+    native_value y = m->ir->values[inputs[0]];
+    int64_t dims[TFR_MAX_RANK];
+    bool transposed = false;
+    native_item *item;
+    int right, left, product, i;
+    term order;
+
+    if (e->batch.n > 0)
+        return false;
+    right = weights_of(m, inputs[1], &e->in[1], &e->sum, &e->columns, terms, columns);
+    if (right < 0) {
+        right = weights_of(m, inputs[1], &e->in[1], &e->columns, &e->sum, columns, terms);
+        transposed = true;
+    }
+    if (right < 0)
+        return false;
+    join(&order, &e->rows, &e->sum, &e->batch);
+    left = turn(m, inputs[0], &e->in[0], &order, -1);
+    left = view(m, left, 2, (const int64_t[]){rows, terms});
+    y.rank = 2;
+    y.dims[0] = rows;
+    y.dims[1] = columns;
+    product = native_new_value(m->ir, &y);
+    item = add_item(m, NATIVE_ITEM_PRODUCT, left);
+    item->inputs[1] = right;
+    item->n_inputs = 2;
+    item->transposed = transposed;
+    item->alpha = 1.0f;
+    item->output = product;
+    join(&order, &e->rows, &e->columns, &e->batch);
+    for (i = 0; i < order.n; i++)
+        dims[i] = dim_of(m, e, inputs, order.letters[i]);
+    turn(m, view(m, product, order.n, dims), &order, &e->out, output);
+    return true;
+}
+
 static void make_product(const maker *m, const equation *e, const int *inputs, int output)
 {
     const int64_t rows = product_of(m, e, inputs, &e->rows);
@@ -294,6 +359,6 @@ void native_read_einsum(native_ir *ir, int at)
     ir->n_items--;
     if (of.n_inputs == 1)
         turn(&m, inputs[0], &e.in[0], &e.out, of.output);
-    else
+    else if (!multiply_by_known(&m, &e, inputs, of.output))
         make_product(&m, &e, inputs, of.output);
 }
