@@ -32,29 +32,50 @@
 #ifndef UNROLL_K /* of the 16 k between fetches */
 #define UNROLL_K UNROLL_TWO
 #endif
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* Far enough for the second cache: B comes 24 k ahead of its use. */
 #define B_AHEAD 24
 
-ALWAYS_INLINE void prefetch_next(const native_gemm_tile *t, native_prefetch *a, native_prefetch *b,
-                                 const float **c, const float *c_end)
+/*
+ * With LEAN, tiles of packed B leave to the processor what it fetches by itself: panels that are
+ * read from front to back. Where instructions are what a core has least of, as when it runs those
+ * of another thread in between, each of them costs; see gemm_avx2.c.
+ */
+#ifndef LEAN
+#define LEAN false
+#endif
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+ALWAYS_INLINE void prefetch_row_of_c(const float *c)
 {
     int i;
 
-    if (*c < c_end) {
-        UNROLL_ALL
-        for (i = 0; i < NR; i += 16)
-            __builtin_prefetch(*c + i, 1, 3);
-        __builtin_prefetch(*c + NR - 1, 1, 3); /* rows may begin inside of a line */
+    UNROLL_ALL
+    for (i = 0; i < NR; i += 16)
+        __builtin_prefetch(c + i, 1, 3);
+    __builtin_prefetch(c + NR - 1, 1, 3); /* rows may begin inside of a line */
+}
+
+ALWAYS_INLINE void prefetch_lines(native_prefetch *p)
+{
+    int i;
+
+    for (i = 0; i < p->n; i++)
+        __builtin_prefetch(p->at + i * p->step, 0, 2);
+    p->at += 64;
+}
+
+ALWAYS_INLINE void prefetch_next(const native_gemm_tile *t, const bool lean, native_prefetch *a,
+                                 native_prefetch *b, const float **c, const float *c_end)
+{
+    if (!lean && *c < c_end) {
+        prefetch_row_of_c(*c);
         *c += t->ldc;
     }
-    for (i = 0; i < a->n; i++)
-        __builtin_prefetch(a->at + i * a->step, 0, 2);
-    a->at += 64;
-    for (i = 0; i < b->n; i++)
-        __builtin_prefetch(b->at + i * b->step, 0, 2);
-    b->at += 64;
+    if (!lean)
+        prefetch_lines(a);
+    if (!lean || b->n > 0)
+        prefetch_lines(b);
 }
 
 /* Lines of 16 k of rows of A, which lie lda apart, as they come in a packed panel. */
@@ -90,9 +111,9 @@ ALWAYS_INLINE void copy_b(const int nv, const float *from, int64_t step, int n, 
     }
 }
 
-/* One k. rows and nv are constants where it is inlined. */
-ALWAYS_INLINE void step_of(const int rows, const int nv, const float *a, const float *b,
-                           int64_t ahead, vec sum[MR][NV])
+/* One k. rows, nv and lean are constants where it is inlined. */
+ALWAYS_INLINE void step_of(const int rows, const int nv, const bool lean, const float *a,
+                           const float *b, int64_t ahead, vec sum[MR][NV])
 {
     vec y[NV];
     int i, j;
@@ -100,7 +121,7 @@ ALWAYS_INLINE void step_of(const int rows, const int nv, const float *a, const f
     UNROLL_ALL
     for (j = 0; j < nv; j++) {
         y[j] = V_LOAD(b + j * LANES);
-        if (j * LANES % 16 == 0) /* once for each line */
+        if (!lean && j * LANES % 16 == 0) /* once for each line */
             __builtin_prefetch(b + ahead + j * LANES, 0, 3);
     }
     UNROLL_ALL
@@ -112,7 +133,8 @@ ALWAYS_INLINE void step_of(const int rows, const int nv, const float *a, const f
     }
 }
 
-ALWAYS_INLINE void tile_of(const int rows, const int nv, const native_gemm_tile *t)
+ALWAYS_INLINE void tile_of_step(const int rows, const int nv, const native_gemm_tile *t,
+                                const int64_t step, const bool lean)
 {
     const float *a = t->a, *b = t->b, *raw = t->raw_a, *next_c = t->next_c;
     float *packed_b = t->packed_b;
@@ -121,7 +143,7 @@ ALWAYS_INLINE void tile_of(const int rows, const int nv, const native_gemm_tile 
     float edge[MR * NR];
     float *c = t->c;
     int64_t ldc = t->ldc, left;
-    const int64_t ahead = B_AHEAD * t->b_step;
+    const int64_t ahead = B_AHEAD * step;
     vec sum[MR][NV];
     int i, j, kk;
 
@@ -131,26 +153,28 @@ ALWAYS_INLINE void tile_of(const int rows, const int nv, const native_gemm_tile 
         for (j = 0; j < nv; j++)
             sum[i][j] = V_ALL(0.0f);
     }
+    for (i = 0; lean && next_c && i < MR; i++)
+        prefetch_row_of_c(next_c + i * t->ldc);
     if (raw && t->k >= K_ROW)
         copy_lines(rows, raw, t->lda, (float *)a);
     for (left = t->k; left >= K_ROW; left -= K_ROW, a += rows * K_ROW) {
-        prefetch_next(t, &next_a, &next_b, &next_c, c_end);
+        prefetch_next(t, lean, &next_a, &next_b, &next_c, c_end);
         if (raw && left >= 2 * K_ROW) /* a round ahead of its use */
             copy_lines(rows, raw += K_ROW, t->lda, (float *)a + rows * K_ROW);
         if (packed_b) {
-            copy_b(nv, b, t->b_step, K_ROW, packed_b);
+            copy_b(nv, b, step, K_ROW, packed_b);
             packed_b += K_ROW * NR;
         }
         UNROLL_K
-        for (kk = 0; kk < K_ROW; kk++, b += t->b_step)
-            step_of(rows, nv, a + kk, b, ahead, sum);
+        for (kk = 0; kk < K_ROW; kk++, b += step)
+            step_of(rows, nv, lean, a + kk, b, ahead, sum);
     }
     if (raw && left > 0)
         copy_rest(rows, t->raw_a + t->k - left, t->lda, (int)left, (float *)a);
     if (packed_b)
-        copy_b(nv, b, t->b_step, (int)left, packed_b);
-    for (kk = 0; kk < left; kk++, b += t->b_step)
-        step_of(rows, nv, a + kk, b, ahead, sum);
+        copy_b(nv, b, step, (int)left, packed_b);
+    for (kk = 0; kk < left; kk++, b += step)
+        step_of(rows, nv, lean, a + kk, b, ahead, sum);
     if (t->cols < nv * LANES) { /* computed in a tile of its own */
         c = edge;
         ldc = NR;
@@ -175,6 +199,15 @@ ALWAYS_INLINE void tile_of(const int rows, const int nv, const native_gemm_tile 
     if (c == edge)
         for (i = 0; i < rows; i++)
             memcpy(t->c + i * t->ldc, edge + i * NR, (size_t)t->cols * sizeof(float));
+}
+
+/* Packed B is at constant distances. */
+ALWAYS_INLINE void tile_of(const int rows, const int nv, const native_gemm_tile *t)
+{
+    if (LEAN && t->b_step == NR)
+        tile_of_step(rows, nv, t, NR, true);
+    else
+        tile_of_step(rows, nv, t, t->b_step, false);
 }
 
 /* ---- packing ---- */
