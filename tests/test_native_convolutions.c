@@ -77,8 +77,7 @@ TEST(pixels_between_the_steps_of_a_convolution_of_one_are_left_out)
 {
     check("in x ? 20 9 8; const w 90 20 1 1; const b 90; const v 90 20 3 3; y = Relu(x);"
           "out Relu(Add(Conv{strides=2,2}(y,w,b),Conv{strides=2,2;pads=1,1,1,1}(y,v)))");
-    check(
-        "in x ? 16 9 8; const w 128 16 1 1; y = Relu(x); out Conv{strides=1,3}(y,w)");
+    check("in x ? 16 9 8; const w 128 16 1 1; y = Relu(x); out Conv{strides=1,3}(y,w)");
     check("in x ? 16 21; const w 128 16 1; y = Relu(x); out Conv{strides=2}(y,w)");
 }
 
@@ -174,6 +173,35 @@ TEST(pools_and_a_mean_end_in_a_product)
           "out Gemm(Flatten(GlobalAveragePool(y)),g,b)");
     check("in x ? 16 12 12; const w 16 16 1 1; y = Relu(Conv(x,w));"
           "out AveragePool{kernel_shape=2,2;strides=2,2}(y)");
+}
+
+TEST(pools_over_one_and_three_axes_stay_in_the_program)
+{
+    static const char begin[] = "in x ? 12 5 8 9; const w 20 12 3 3 3; const v 16 20 1 1 1;"
+                                "y = Relu(Conv{pads=1,1,1,1,1,1}(x,w));";
+    static const char *const pools[] = {
+        "MaxPool{kernel_shape=2,2,2;strides=2,2,2}",
+        "MaxPool{kernel_shape=3,2,4;strides=1,2,1;pads=1,0,2,1,1,1}",
+        "MaxPool{kernel_shape=2,3,2;dilations=3,2,4}",
+        "MaxPool{kernel_shape=3,3,3;strides=2,2,2;ceil_mode=1}",
+        "MaxPool{kernel_shape=1,2,2;strides=1,2,2}",
+        "MaxPool{kernel_shape=1,1,1;strides=2,3,2}",
+        "MaxPool{kernel_shape=3,1,1;pads=1,0,0,1,0,0}",
+        "AveragePool{kernel_shape=3,2,3;strides=2,1,2;pads=1,1,1,1,0,1}",
+        "AveragePool{kernel_shape=2,3,3;pads=1,1,1,0,1,1;count_include_pad=1}",
+    };
+    char text[400];
+    size_t i;
+
+    for (i = 0; i < sizeof pools / sizeof pools[0]; i++) {
+        (void)snprintf(text, sizeof text, "%sout Conv(%s(y),v)", begin, pools[i]);
+        check(text);
+        (void)snprintf(text, sizeof text, "in x 2 3 5 8 9; out %s(x)", pools[i]);
+        check(text);
+    }
+    check("in x ? 12 19; const w 20 12 3; const v 7 20 1; y = Relu(Conv{pads=1,1}(x,w));"
+          "out Conv(MaxPool{kernel_shape=3;strides=2;pads=1,0}(y),v)");
+    check("in x ? 12 19; out AveragePool{kernel_shape=4;strides=3;pads=2,1}(x)");
 }
 
 TEST(a_flattened_picture_is_in_the_order_of_the_standard)
@@ -316,6 +344,7 @@ static const test_case cases[] = {
     CASE(depthwise_convolutions_stay_between_dense_ones),
     CASE(a_convolution_in_front_of_a_depthwise_one_keeps_its_numbers),
     CASE(pools_and_a_mean_end_in_a_product),
+    CASE(pools_over_one_and_three_axes_stay_in_the_program),
     CASE(a_flattened_picture_is_in_the_order_of_the_standard),
     CASE(fast_convolutions_can_be_turned_off),
     CASE(convolutions_over_one_axis_stay_in_the_program),

@@ -54,7 +54,7 @@ static bool moves(const native_item *item)
 {
     switch (item->kind) {
     case NATIVE_ITEM_POOL:
-        return !item->average;
+        return !item->average && !item->depth.size;
     case NATIVE_ITEM_TRANSPOSE:
     case NATIVE_ITEM_VIEW:
         return true;

@@ -111,24 +111,23 @@ static bool window_form(const tfr_call *call, const int64_t *kernel, const tfr_o
     return true;
 }
 
-/* Windows of k over one or three spatial axes of x, one for each element of y. */
-static bool lifted_windows(const tfr_call *call, const tfr_operand *x, const tfr_operand *k,
+/* Windows over one or three spatial axes of x, one for each element of y. */
+static bool lifted_windows(const tfr_call *call, const int64_t *kernel, const tfr_operand *x,
                            const tfr_operand *y)
 {
-    const int n = k->rank - 2;
+    const int n = x->rank - 2;
     const int64_t *strides = tfr_call_ints(call, "strides", (uint64_t)n);
     const int64_t *dilations = tfr_call_ints(call, "dilations", (uint64_t)n);
     const int64_t *pads = tfr_call_ints(call, "pads", (uint64_t)(2 * n));
     double padded;
     int i;
 
-    if ((n != 1 && n != 3) || !x || x->rank != k->rank || !y || y->rank != k->rank || !fits(x) ||
-        !fits(k) || !fits(y) || tfr_operand_elements(x) == 0 || tfr_operand_elements(k) == 0 ||
-        tfr_operand_elements(y) == 0)
+    if ((n != 1 && n != 3) || y->rank != x->rank || !kernel || !fits(x) || !fits(y) ||
+        tfr_operand_elements(x) == 0 || tfr_operand_elements(y) == 0)
         return false;
     padded = (double)(x->dims[0] * x->dims[1]);
     for (i = 0; i < n; i++) {
-        const window_axis w = {k->dims[2 + i],
+        const window_axis w = {kernel[i],
                                strides ? strides[i] : 1,
                                dilations ? dilations[i] : 1,
                                {pads ? pads[i] : 0, pads ? pads[n + i] : 0},
@@ -139,6 +138,14 @@ static bool lifted_windows(const tfr_call *call, const tfr_operand *x, const tfr
         padded *= (double)(w.size + w.pad[0] + (w.kernel - 1) * w.dilation + w.stride);
     }
     return padded < INT32_MAX / 2;
+}
+
+/* Those of a convolution by k. */
+static bool lifted_conv(const tfr_call *call, const tfr_operand *x, const tfr_operand *k,
+                        const tfr_operand *y)
+{
+    return k->rank == x->rank && fits(k) && tfr_operand_elements(k) > 0 &&
+           lifted_windows(call, k->dims + 2, x, y);
 }
 
 /*
@@ -165,7 +172,7 @@ static bool lifted_form(const tfr_call *call)
 
     return k->data && (!bias || bias->data) && group_form(call) &&
            (x->rank == 3 || k->dims[1] > 1 || tfr_call_int(call, "group", 1) == 1) &&
-           lifted_windows(call, x, k, tfr_call_output(call, 0));
+           lifted_conv(call, x, k, tfr_call_output(call, 0));
 }
 
 /* Of float32 without groups, with gaps: those without may go by Winograd's windows. */
@@ -239,7 +246,7 @@ static bool conv_transpose_form(const tfr_call *call)
     if (!all_float(call) || (bias && !bias->data))
         return false;
     if (x->rank == 3)
-        return k->data && tfr_call_int(call, "group", 1) == 1 && lifted_windows(call, y, k, x);
+        return k->data && tfr_call_int(call, "group", 1) == 1 && lifted_conv(call, y, k, x);
     return conv_grad_form(call, y, k, x);
 }
 
@@ -278,14 +285,20 @@ static bool pools_type(const tfr_call *call)
 
 static bool pool_form(const tfr_call *call)
 {
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     const tfr_operand *indices = tfr_call_output(call, 1);
+    const int64_t *kernel =
+        x->rank < 3 ? NULL : tfr_call_ints(call, "kernel_shape", (uint64_t)(x->rank - 2));
     double padded;
 
-    return pools_type(call) && (!indices || tfr_call_int(call, "storage_order", 0) == 0) &&
-           window_form(call, tfr_call_ints(call, "kernel_shape", 2), tfr_call_input(call, 0),
-                       tfr_call_output(call, 0), false, &padded) &&
-           !(strcmp(call->name, "AveragePool") == 0 && tfr_call_int(call, "ceil_mode", 0) &&
-             tfr_call_int(call, "count_include_pad", 0));
+    if (!pools_type(call) ||
+        (strcmp(call->name, "AveragePool") == 0 && tfr_call_int(call, "ceil_mode", 0) &&
+         tfr_call_int(call, "count_include_pad", 0)))
+        return false;
+    if (x->rank != 4)
+        return is_float(x) && !indices && lifted_windows(call, kernel, x, y);
+    return (!indices || tfr_call_int(call, "storage_order", 0) == 0) &&
+           window_form(call, kernel, x, y, false, &padded);
 }
 
 static bool gemm_form(const tfr_call *call)
@@ -550,7 +563,8 @@ static bool normalize_form(const tfr_call *call)
 #define ONE_IS_WHOLE "inputs of which one has the dims of the output, up to 6, are done here"
 #define PLANES       "two spatial axes of float32 are done here"
 #define WINDOWS                                                                                    \
-    "windows over two spatial axes that all hold an element, and one output, are done here"
+    "windows that all hold an element are done here, over two spatial axes or, with one output "   \
+    "of float32, over one or three"
 
 /* Sorted by name. All but the movers are of float32. */
 static const native_form forms[] = {

@@ -156,8 +156,8 @@ static bool take_pool(native_ir *ir, int i)
     const native_value *y;
 
     if (!next || item->kind != NATIVE_ITEM_CONV || next->kind != NATIVE_ITEM_POOL ||
-        next->average || item->residual >= 0 || item->pooled || item->integer >= 0 ||
-        item->groups > 1)
+        next->average || next->depth.size || item->residual >= 0 || item->pooled ||
+        item->integer >= 0 || item->groups > 1)
         return false;
     if (has_act(item) && item->act.kind != NATIVE_ACT_CLIP)
         return false;

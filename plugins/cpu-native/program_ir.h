@@ -142,8 +142,8 @@ typedef struct native_item {
     native_act act;
     /* CONV, DEPTHWISE, POOL */
     int64_t kernel[2], stride[2], dilation[2], pad[2]; /* padding at the beginning */
-    native_depth depth;                                /* CONV, PAD */
-    int64_t groups;                                    /* CONV: 0 or 1 = none */
+    native_depth depth; /* CONV, PAD; POOL: over frames, or with size alone inside of each */
+    int64_t groups;     /* CONV: 0 or 1 = none */
     int64_t whole[2],
         first[2]; /* CONV: kernel is of the weights' window, if not 0, from a tap on */
     bool average, count_padding;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_lift.c: convolutions, normalizations and means of one or three spatial axes as those of
- * two, in the same memory: [N, C, L] is read as [N, C, 1, L], and [N, C, D, H, W] as [N, C, D H,
- * W], whose windows know their depth. What goes element by element behind them is lifted, too, so
- * that values stay blocked from one to the next; views lead to what has other dims, and go where
- * nobody is left to read them.
+ * program_lift.c: convolutions, pools, normalizations and means of one or three spatial axes as
+ * those of two, in the same memory: [N, C, L] is read as [N, C, 1, L], and [N, C, D, H, W] as [N,
+ * C, D H, W], whose windows know their depth. A pool over three axes is one inside of frames, then
+ * one over frames: the greatest of the greatest, and the mean of the means, as all windows of a
+ * frame have as many elements. What goes element by element behind them is lifted, too, so that
+ * values stay blocked from one to the next; views lead to what has other dims, and go where nobody
+ * is left to read them.
  */
 #include "program.h"
 
@@ -22,6 +24,7 @@ static bool is_window(const native_ir *ir, const native_item *item)
 
     switch (item->kind) {
     case NATIVE_ITEM_CONV:
+    case NATIVE_ITEM_POOL:
     case NATIVE_ITEM_BATCH_NORM:
         return rank == 3 || rank == 5;
     case NATIVE_ITEM_DEPTHWISE:
@@ -110,6 +113,35 @@ static void add_lifted(lift *l, native_item *item)
     add_view(l, item, item->output, output);
 }
 
+/* [N, C, D, H, W] inside of frames, where that is anything, then over them. */
+static void lift_cubes(lift *l, native_item *item)
+{
+    native_ir *ir = l->ir;
+    native_item frames = *item;
+    native_value between = ir->values[item->output];
+    const int64_t *whole = ir->values[item->inputs[0]].dims;
+    bool flat = true;
+    int i;
+
+    for (i = 0; i < 2; i++)
+        flat = flat && item->kernel[i] == 1 && item->pad[i] == 0 &&
+               whole[3 + i] == between.dims[3 + i];
+    between.dims[2] = item->depth.size;
+    item->inputs[0] = lifted(l, item, item->inputs[0], 5);
+    if (!flat && !ir->failed) {
+        lift_dims(&between, 5);
+        frames.inputs[0] = item->inputs[0];
+        item->inputs[0] = frames.output = native_new_value(ir, &between);
+        frames.depth.kernel = 0;
+        frames.depth.outs = frames.depth.size;
+        if (!ir->failed)
+            *native_new_item(ir, frames.kind) = frames;
+    }
+    item->count = (float)item->depth.kernel;
+    if (!ir->failed)
+        add_lifted(l, item);
+}
+
 /* Whether it still spreads over a value of five dims when frames and rows are one of four. */
 static bool spreads_lifted(const native_value *x, const native_value *y)
 {
@@ -145,9 +177,14 @@ static void lift_item(lift *l, const native_item *old)
     const int rank = item.output < 0 ? 0 : l->ir->values[item.output].rank;
     int i;
 
+    if (is_window(l->ir, &item) && item.kind == NATIVE_ITEM_POOL && rank == 5) {
+        lift_cubes(l, &item);
+        return;
+    }
     if (is_window(l->ir, &item)) {
         item.inputs[0] = lifted(l, old, item.inputs[0], rank);
-        if (item.kind != NATIVE_ITEM_BATCH_NORM && item.kind != NATIVE_ITEM_MEAN)
+        if (item.kind != NATIVE_ITEM_BATCH_NORM && item.kind != NATIVE_ITEM_MEAN &&
+            item.kind != NATIVE_ITEM_POOL)
             item.inputs[1] = lifted(l, old, item.inputs[1], rank);
         add_lifted(l, &item);
         return;

@@ -215,7 +215,7 @@ static void read_line(native_item *item, const tfr_call *call, int64_t kernel)
 }
 
 /* A window over three axes is one over two, and its depth (program_lift.c). */
-static void read_cube(native_item *item, const tfr_call *call, const tfr_operand *k)
+static void read_cube(native_item *item, const tfr_call *call, const int64_t *kernel)
 {
     const int64_t *strides = tfr_call_ints(call, "strides", 3);
     const int64_t *dilations = tfr_call_ints(call, "dilations", 3);
@@ -223,12 +223,13 @@ static void read_cube(native_item *item, const tfr_call *call, const tfr_operand
     int i;
 
     for (i = 0; i < 2; i++) {
-        item->kernel[i] = k->dims[3 + i];
+        item->kernel[i] = kernel[1 + i];
         item->stride[i] = strides ? strides[1 + i] : 1;
         item->dilation[i] = dilations ? dilations[1 + i] : 1;
         item->pad[i] = pads ? pads[1 + i] : 0;
     }
-    item->depth = (native_depth){.kernel = k->dims[2],
+    item->count = (float)(kernel[1] * kernel[2]);
+    item->depth = (native_depth){.kernel = kernel[0],
                                  .stride = strides ? strides[0] : 1,
                                  .dilation = dilations ? dilations[0] : 1,
                                  .pad = pads ? pads[0] : 0,
@@ -236,22 +237,22 @@ static void read_cube(native_item *item, const tfr_call *call, const tfr_operand
                                  .outs = tfr_call_output(call, 0)->dims[2]};
 }
 
-static void read_windows(native_item *item, const tfr_call *call)
+static void read_windows(native_item *item, const tfr_call *call, const int64_t *kernel)
 {
-    const tfr_operand *k = tfr_call_input(call, 1);
+    const int rank = tfr_call_input(call, 0)->rank;
 
-    if (k->rank == 3)
-        read_line(item, call, k->dims[2]);
-    else if (k->rank == 5)
-        read_cube(item, call, k);
+    if (rank == 3)
+        read_line(item, call, kernel[0]);
+    else if (rank == 5)
+        read_cube(item, call, kernel);
     else
-        read_window(item, call, k->dims + 2);
+        read_window(item, call, kernel);
 }
 
 static void read_conv(native_item *item, const tfr_call *call, uint32_t weights)
 {
     if (weights == 1)
-        read_windows(item, call);
+        read_windows(item, call, tfr_call_input(call, 1)->dims + 2);
     else
         read_window(item, call, tfr_call_input(call, weights)->dims + 2);
     item->groups = tfr_call_int(call, "group", 1);
@@ -461,7 +462,9 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
     case NATIVE_ITEM_POOL:
         item->average = call->name[0] == 'A';
         item->count_padding = tfr_call_int(call, "count_include_pad", 0) != 0;
-        read_window(item, call, tfr_call_ints(call, "kernel_shape", 2));
+        read_windows(
+            item, call,
+            tfr_call_ints(call, "kernel_shape", (uint64_t)(tfr_call_input(call, 0)->rank - 2)));
         break;
     case NATIVE_ITEM_ACT:
         read_act(item, call, form->sub);
@@ -515,7 +518,7 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
         break;
     case NATIVE_ITEM_CONV_GRAD_INPUT:
         item->n_inputs = form->sub ? item->n_inputs : 2;
-        read_windows(item, call);
+        read_windows(item, call, tfr_call_input(call, 1)->dims + 2);
         break;
     case NATIVE_ITEM_CONV_GRAD_FILTER:
         item->n_inputs = 2;

@@ -160,6 +160,30 @@ static void run_blocks(const void *params, const native_bases *bases, int64_t be
     }
 }
 
+/* A pool inside of frames, each of which is a plane, or over frames, whose pixels are a row. */
+static void set_frames(windows *w, const native_item *item)
+{
+    const native_depth *d = &item->depth;
+
+    w->height /= d->size;
+    w->out_height /= d->outs;
+    if (!d->kernel) {
+        w->blocks *= d->size;
+        w->form.height = w->height;
+        return;
+    }
+    w->form.width = w->width *= w->height;
+    w->form.out_width = w->out_width = w->width;
+    w->form.height = w->height = d->size;
+    w->out_height = d->outs;
+    w->taps = w->form.kernel[0] = d->kernel;
+    w->form.stride[0] = d->stride;
+    w->form.dilation[0] = d->dilation;
+    w->pad[0] = d->pad;
+    w->form.kernel[1] = w->form.stride[1] = w->form.dilation[1] = 1;
+    w->form.left = w->pad[1] = 0;
+}
+
 static windows *begin_windows(native_planner *p, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
@@ -348,6 +372,8 @@ void native_plan_pool(native_planner *p, const native_item *item)
     if (!w)
         return;
     w->row = p->isa->pool_row;
+    if (item->depth.size)
+        set_frames(w, item);
     end_windows(p, w, &p->ir->values[item->output]);
 }
 
