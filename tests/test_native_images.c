@@ -112,6 +112,23 @@ TEST(zeros_around_an_image_are_the_padding_of_its_convolution)
                 "in x ? 9 8 5; const w 16 5 3 3; out Conv{pads=1,1,1,1}(" FIRST "(x),w)");
 }
 
+TEST(a_picture_with_the_channels_last_is_turned_where_it_is_padded)
+{
+    check_steps("in x ? 19 17 3; const w 20 3 3 3;"
+                "out Relu(Conv{strides=2,2;pads=1,0,1,1}(" FIRST "(x),w))",
+                "in x ? 3 19 17; const w 20 3 3 3;"
+                "out Relu(Conv{strides=2,2;pads=1,0,1,1}(x,w))");
+    check_steps("in x ? 9 8 2; const w 16 2 5 5; y = Pad(x,[0,2,2,0,0,2,3,0]);"
+                "out Conv(" FIRST "(y),w)",
+                "in x ? 2 9 8; const w 16 2 5 5; out Conv{pads=2,2,2,3}(x,w)");
+    check_steps("in x ? 7 30 1; const w 8 1 7 7; out Conv{pads=3,3,3,3}(" FIRST "(x),w)",
+                "in x ? 1 7 30; const w 8 1 7 7; out Conv{pads=3,3,3,3}(x,w)");
+    check("in x ? 19 17 3; const w 20 3 3 3; const v 20 3 1 1; y = " FIRST "(x);"
+          "out Add(Conv{pads=1,1,1,1}(y,w),Conv(y,v))");
+    check("in x ? 19 17 4; const w 20 4 3 3; out Conv{pads=1,1,1,1}(" FIRST "(Relu(x)),w)");
+    check("in x ? 19 17 3; const w 20 3 3 3; out Conv(" FIRST "(x),w)");
+}
+
 TEST(pads_that_are_no_padding_stay)
 {
     check("in x ? 8 9 8; const w 16 8 3 3; out Conv(Pad(Relu(x),[0,0,1,1,0,0,1,1],2.5),w)");
@@ -146,6 +163,7 @@ static const test_case cases[] = {
     CASE(sequences_with_the_channels_last_are_turned_as_well),
     CASE(an_image_that_is_read_with_the_channels_last_stays_right),
     CASE(zeros_around_an_image_are_the_padding_of_its_convolution),
+    CASE(a_picture_with_the_channels_last_is_turned_where_it_is_padded),
     CASE(pads_that_are_no_padding_stay),
     CASE(factors_and_terms_of_channels_are_in_the_weights_before_them),
 };

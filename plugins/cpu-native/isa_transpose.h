@@ -104,11 +104,31 @@ static void transpose_some(const float *from, int64_t from_step, float *to, int6
     }
 }
 
+/* Rows of a few numbers, the channels of pictures: a square would be empty for the most part. */
+static inline __attribute__((always_inline)) void transpose_few(const float *from,
+                                                                int64_t from_step, float *to,
+                                                                int64_t to_step, int64_t rows,
+                                                                int columns)
+{
+    int64_t i;
+    int j;
+
+    for (i = 0; i < rows; i++) {
+        UNROLL for (j = 0; j < columns; j++) to[j * to_step + i] = from[i * from_step + j];
+    }
+}
+
 static void transpose(const float *from, int64_t from_step, float *to, int64_t to_step,
                       int64_t rows, int64_t columns)
 {
     int64_t i, j;
 
+    if (columns == 2)
+        transpose_few(from, from_step, to, to_step, rows, 2);
+    if (columns == 3)
+        transpose_few(from, from_step, to, to_step, rows, 3);
+    if (columns == 2 || columns == 3)
+        return;
     for (i = 0; i < rows; i += LANES) {
         const int64_t n = rows - i < LANES ? rows - i : LANES;
         for (j = 0; j < columns; j += LANES)

@@ -130,6 +130,8 @@ native_item *native_only_reader(const native_ir *ir, int value);
 
 /* Before items are fused. */
 void native_clean_images(native_ir *ir);
+/* Is it a Transpose of channels from behind the samples to the end, or back? */
+bool native_turns_channels(const native_ir *ir, const native_item *item, bool to_last);
 
 /* ---- program_lift.c ---- */
 

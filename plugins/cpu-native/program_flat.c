@@ -311,7 +311,8 @@ void native_plan_reorder(native_planner *p, const native_item *item)
 
 typedef struct pad {
     native_ref from, to;
-    int64_t height, width, out_height, out_width, top, left;
+    const native_isa *isa;
+    int64_t channels, height, width, out_height, out_width, top, left;
     int64_t frames, out_frames, front; /* of a plane: 1, 1, 0 without depth */
 } pad;
 
@@ -340,6 +341,32 @@ static void run_pad(const void *params, const native_bases *bases, int64_t begin
     }
 }
 
+/* Of an image with the channels last: numbers count samples, in them rows. */
+static void run_turned_pad(const void *params, const native_bases *bases, int64_t begin,
+                           int64_t end)
+{
+    const pad *r = params;
+    const int64_t line = r->width * r->channels, plane = r->out_height * r->out_width;
+    const int64_t behind = r->out_width - r->left - r->width;
+    int64_t i, c;
+
+    for (i = begin; i < end; i++) {
+        const int64_t sample = i / r->out_height, y = i % r->out_height - r->top;
+        const bool inside = y >= 0 && y < r->height;
+        const float *from = native_at(bases, &r->from) + (sample * r->height + y) * line;
+        float *row = native_at(bases, &r->to) + sample * r->channels * plane +
+                     i % r->out_height * r->out_width;
+        for (c = 0; c < r->channels; c++) {
+            float *to = row + c * plane;
+            memset(to, 0, (size_t)(inside ? r->left : r->out_width) * sizeof *to);
+            if (inside)
+                memset(to + r->left + r->width, 0, (size_t)behind * sizeof *to);
+        }
+        if (inside)
+            r->isa->transpose(from, r->channels, row + r->left, plane, r->width, r->channels);
+    }
+}
+
 void native_plan_pad(native_planner *p, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
@@ -353,12 +380,19 @@ void native_plan_pad(native_planner *p, const native_item *item)
     r->frames = d->kernel ? d->size : 1;
     r->out_frames = d->kernel ? d->outs : 1;
     r->front = d->pad;
-    r->height = x->dims[2] / r->frames;
-    r->width = x->dims[3];
+    r->isa = p->isa;
+    r->channels = y->dims[1];
+    r->height = x->dims[item->transposed ? 1 : 2] / r->frames;
+    r->width = x->dims[item->transposed ? 2 : 3];
     r->out_height = y->dims[2] / r->out_frames;
     r->out_width = y->dims[3];
     r->top = item->pad[0];
     r->left = item->pad[1];
+    if (item->transposed) {
+        native_add_run(p, run_turned_pad, r, native_first_dim(p, x) * r->out_height,
+                       (double)native_count(p, y) * 0.4);
+        return;
+    }
     native_add_run(p, run_pad, r, native_first_dim(p, x) * x->dims[1] * r->out_frames,
                    (double)native_count(p, y) * 0.2);
 }

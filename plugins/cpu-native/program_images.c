@@ -24,8 +24,7 @@ typedef struct turns {
                  */
 } turns;
 
-/* Perm of channels from behind the samples to the end, or back. */
-static bool turns_channels(const native_ir *ir, const native_item *item, bool to_last)
+bool native_turns_channels(const native_ir *ir, const native_item *item, bool to_last)
 {
     const int rank = ir->values[item->output].rank;
     int i;
@@ -181,7 +180,7 @@ static bool is_turned_always(const turns *t, int value)
             if (t->old[i].inputs[k] != value)
                 continue;
             any = true;
-            if (!turns_channels(t->ir, &t->old[i], false))
+            if (!native_turns_channels(t->ir, &t->old[i], false))
                 return false;
         }
     }
@@ -231,9 +230,9 @@ static void turn_item(turns *t, const native_item *old)
         add_turned(t, item);
         return;
     }
-    if (turns_channels(ir, &item, true)) {
+    if (native_turns_channels(ir, &item, true)) {
         t->first[item.output] = item.inputs[0];
-    } else if (turns_channels(ir, &item, false) && t->first[item.inputs[0]] >= 0) {
+    } else if (native_turns_channels(ir, &item, false) && t->first[item.inputs[0]] >= 0) {
         t->alias[item.output] = item.inputs[0] = t->first[item.inputs[0]];
         item.kind = NATIVE_ITEM_VIEW; /* unread, but for an output */
     }
@@ -368,7 +367,7 @@ void native_clean_images(native_ir *ir)
     int i;
 
     for (i = 0; i < ir->n_items; i++) {
-        turned = turned || turns_channels(ir, &ir->items[i], false);
+        turned = turned || native_turns_channels(ir, &ir->items[i], false);
         pads = pads || ir->items[i].kind == NATIVE_ITEM_PADDED;
     }
     if ((!turned && !pads) || native_wants_stages(ir))

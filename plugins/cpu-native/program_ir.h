@@ -152,7 +152,8 @@ typedef struct native_item {
     bool pooled;       /* CONV: with a maximum over 2 x 2 */
     native_binary_kind binary;
     /* PRODUCT */
-    bool transposed;           /* weights are [N, K]; REORDER: the plain side has channels last */
+    bool transposed; /* weights are [N, K]; REORDER, PAD: the plain side, what it reads has channels
+                        last */
     const tfr_call *quantized; /* whose operands are the weights: see program_nbits.c; or NULL */
     bool is_big;               /* by gemm.h: set when a plan is made */
     bool has_few_rows;         /* and by program_few_rows.c */

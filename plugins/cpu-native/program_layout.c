@@ -86,6 +86,21 @@ static int64_t frames_of(const native_depth *d)
                      : 0;
 }
 
+/* The last item, a PAD, reads an image with the channels last itself if a Transpose in front turns
+ * that for it alone. */
+static void take_turn(native_ir *ir)
+{
+    native_item *pad = &ir->items[ir->n_items - 1], *turn = native_only_maker(ir, pad->inputs[0]);
+
+    if (!turn || !native_turns_channels(ir, turn, false) || pad->depth.kernel ||
+        ir->values[turn->inputs[0]].last)
+        return;
+    pad->inputs[0] = turn->inputs[0];
+    pad->transposed = true;
+    memmove(turn, turn + 1, (size_t)(pad - turn) * sizeof *turn);
+    ir->n_items--;
+}
+
 /* The image with zeros around it, as far as windows reach. */
 static int padded(native_ir *ir, const native_item *conv)
 {
@@ -113,6 +128,7 @@ static int padded(native_ir *ir, const native_item *conv)
     item->pad[1] = conv->pad[1];
     item->depth = conv->depth;
     item->depth.outs = frames;
+    take_turn(ir);
     return v;
 }
 
