@@ -221,7 +221,7 @@ static inline double cosine(double x)
 static inline double logarithm(double x)
 {
     uint64_t bits, high;
-    double e, m, half, f, q, p, special;
+    double e, m, half, f, q, p, infinite, zero, below;
 
     memcpy(&bits, &x, sizeof bits);
     high = bits >> 52 | 0x4330000000000000u;
@@ -241,11 +241,11 @@ static inline double logarithm(double x)
     p = p * q + 2.0 / 5.0;
     p = p * q + 2.0 / 3.0;
     p = e * 0.69314718055994530942 + (2.0 * f + f * q * p);
-    special = x * 0.0; /* stays NaN; chosen from numbers alone, as above */
-    special = x == (double)INFINITY ? (double)INFINITY : special;
-    special = x == 0.0 ? -(double)INFINITY : special;
-    special = x < 0.0 ? (double)NAN : special;
-    return p + special;
+    /* sums of choices between numbers, one by one: of a chain of them compilers make jumps */
+    infinite = x == (double)INFINITY ? (double)INFINITY : 0.0;
+    zero = x == 0.0 ? -(double)INFINITY : 0.0;
+    below = x >= 0.0 ? 0.0 : (double)NAN;
+    return p + infinite + zero + below;
 }
 
 #define CALCULATED(op, from, in_type, result, out_type, function)                                  \
