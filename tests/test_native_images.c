@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images with the channels last, pads, and factors of channels around convolutions in programs of
- * the native backend, as converters leave them; native_programs.sh.
+ * Images with the channels last, pads, and factors of channels around convolutions, branches that
+ * are summed and channels that are cut in programs of the native backend; native_programs.sh.
  */
 #include "native_program_kit.h"
 
@@ -155,6 +155,36 @@ TEST(factors_and_terms_of_channels_are_in_the_weights_before_them)
     check("in x ? 16 9 8; const w 20 16 3 3; const s 20 1 1; y = Conv(x,w); out Add(Mul(y,s),y)");
 }
 
+#define NORMS   "const s 24; const t 24; const m 24; const d 24;"
+#define NORM(x) "BatchNormalization(" x ",s,t,m,d)"
+
+TEST(numbers_behind_a_convolution_are_in_its_weights)
+{
+    check_steps("in x ? 16 9 8; const w 20 16 3 3; const v 20 16 1 1;"
+                "out Relu(Add(Add(Conv(x,w),0.5),Mul(2,Conv(Slice(x,[1,1],[8,7],[2,3]),v))))",
+                "in x ? 16 9 8; const w 20 16 3 3; const v 20 16 1 1;"
+                "out Relu(Add(Conv(x,w),Conv(Slice(x,[1,1],[8,7],[2,3]),v)))");
+}
+
+TEST(factors_behind_channels_of_several_convolutions_are_in_the_weights_of_each)
+{
+    check_steps(
+        "in x ? 16 9 8; const w 10 16 3 3; const v 14 16 3 3; const b 14; const u 16 24 1 1;" NORMS
+        "out Conv(Relu(" NORM("Concat{axis=1}(Conv(x,w),Conv(x,v,b))") "),u)",
+        "in x ? 16 9 8; const w 10 16 3 3; const v 14 16 3 3; const b 14; const a 10;"
+        "const u 16 24 1 1; out Conv(Concat{axis=1}(Relu(Conv(x,w,a)),Relu(Conv(x,v,b))),u)");
+    check_steps("in x ? 16 9 8; const w 16 16 3 3; const v 8 16 3 3; const s 1 24 1 1;"
+                "const t 24 1 1; out HardSwish(Add(Mul(Concat{axis=-3}(Conv(x,w),Conv(x,v)),s),t))",
+                "in x ? 16 9 8; const w 16 16 3 3; const v 8 16 3 3; const a 16; const b 8;"
+                "out Concat{axis=1}(HardSwish(Conv(x,w,a)),HardSwish(Conv(x,v,b)))");
+    check("in x ? 24 9 8; const w 12 24 3 3; y = Conv(x,w);" NORMS
+          "out Relu(" NORM("Concat{axis=1}(y,y)") ")");
+    check("in x ? 12 9 8; const w 12 12 1 1;" NORMS
+          "out Relu(" NORM("Concat{axis=1}(Conv(x,w),x)") ")");
+    check("in x ? 16 9 8; const w 24 16 3 3; const v 24 16 3 3;" NORMS
+          "out Relu(" NORM("Concat{axis=2}(Conv(x,w),Conv(x,v))") ")");
+}
+
 static const test_case cases[] = {
     CASE(a_hard_swish_of_an_image_with_the_channels_last_is_not_transposed),
     CASE(numbers_of_channels_follow_an_image_that_is_turned),
@@ -166,5 +196,7 @@ static const test_case cases[] = {
     CASE(a_picture_with_the_channels_last_is_turned_where_it_is_padded),
     CASE(pads_that_are_no_padding_stay),
     CASE(factors_and_terms_of_channels_are_in_the_weights_before_them),
+    CASE(numbers_behind_a_convolution_are_in_its_weights),
+    CASE(factors_behind_channels_of_several_convolutions_are_in_the_weights_of_each),
 };
 TEST_MAIN(cases)

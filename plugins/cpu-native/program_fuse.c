@@ -101,6 +101,25 @@ static bool take_act(native_ir *ir, int i)
     return true;
 }
 
+/* Behind what several items make that is put together: each has it. */
+static bool take_act_of_parts(native_ir *ir, int i)
+{
+    native_item *parts = &ir->items[i], *next = follower(ir, i);
+    int k;
+
+    if (!next || next->kind != NATIVE_ITEM_ACT || parts->integer >= 0)
+        return false;
+    for (k = 0; k < parts->n_inputs; k++) {
+        const native_item *made = native_only_maker(ir, parts->inputs[k]);
+        if (!made || !sums(made->kind) || !can_take_act(made, next))
+            return false;
+    }
+    for (k = 0; k < parts->n_inputs; k++)
+        native_only_maker(ir, parts->inputs[k])->act = next->act;
+    take(ir, i, next);
+    return true;
+}
+
 /* Behind a view of an image as rows. */
 static bool take_act_of_view(native_ir *ir, int i)
 {
@@ -229,6 +248,8 @@ static bool take_more(native_ir *ir, int i, bool trains)
     if (sums(kind) &&
         (take_bias(ir, i) || take_act(ir, i) || take_pool(ir, i) || take_residual(ir, i)))
         return true;
+    if (kind == NATIVE_ITEM_CONCAT)
+        return !trains && take_act_of_parts(ir, i);
     return !trains && (take_affine(ir, i) || take_act_of_view(ir, i));
 }
 
