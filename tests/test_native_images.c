@@ -185,6 +185,56 @@ TEST(factors_behind_channels_of_several_convolutions_are_in_the_weights_of_each)
           "out Relu(" NORM("Concat{axis=2}(Conv(x,w),Conv(x,v))") ")");
 }
 
+TEST(convolutions_of_one_image_that_are_summed_are_one)
+{
+    const char *one = "in x ? 24 9 8; const w 24 24 3 3; const b 24;"
+                      "out Relu(Conv{pads=1,1,1,1}(x,w,b))";
+
+    check_steps("in x ? 24 9 8; const w 24 24 3 3; const b 24; const v 24 24 1 1;" NORMS
+                "out Relu(Add(" NORM("x") ",Add(Conv(x,v),Conv{pads=1,1,1,1}(x,w,b))))",
+                one);
+    check_steps("in x ? 24 9 8; const w 24 24 3 3; const b 24; const v 24 24 1 3; const a 24;"
+                "out Relu(Add(Conv{pads=1,1,1,1}(x,w,b),Conv{pads=0,1,0,1}(x,v,a)))",
+                one);
+    check_steps("in x ? 24 9 8; const w 24 24 5 5; const v 24 24 3 3;"
+                "out Add(Conv{strides=2,2;pads=2,2,2,2}(x,w),"
+                "Conv{strides=2,2;dilations=2,2;pads=2,2,2,2}(x,v))",
+                "in x ? 24 9 8; const w 24 24 5 5; out Conv{strides=2,2;pads=2,2,2,2}(x,w)");
+    check_steps(
+        "in x ? 24 9 8; const w 24 6 3 3; const v 24 6 1 1;" NORMS
+        "out Relu(Add(Add(Conv{group=4}(x,v)," NORM("x") "),"
+                                                         "Conv{group=4;pads=1,1,1,1}(x,w)))",
+        "in x ? 24 9 8; const w 24 6 3 3; const b 24;"
+        "out Relu(Conv{group=4;pads=1,1,1,1}(x,w,b))");
+}
+
+TEST(an_image_is_a_tap_of_the_depthwise_convolution_that_it_is_added_to)
+{
+    check_steps("in x ? 24 9 8; const w 24 1 3 3; const v 24 1 1 1; const b 24;" NORMS
+                "out " NORM("Add(Add(Conv{group=24;pads=1,1,1,1}(x,w),Conv{group=24}(x,v,b)),x)"),
+                "in x ? 24 9 8; const w 24 1 3 3; const b 24;"
+                "out Conv{group=24;pads=1,1,1,1}(x,w,b)");
+}
+
+TEST(sums_that_are_no_window_of_one_image_stay)
+{
+    check("in x ? 24 9 8; const w 24 24 3 3; const v 24 24 1 1; y = Conv{pads=1,1,1,1}(x,w);"
+          "out Add(y,Conv(y,v))");
+    check("in x ? 24 9 8; const w 24 24 2 2; const v 24 24 2 2;"
+          "out Add(Conv{pads=1,1,0,0}(x,w),Conv{pads=0,0,1,1}(x,v))");
+    check("in x ? 24 9 8; const w 24 24 3 3; const v 24 24 2 2;"
+          "out Add(Conv{dilations=2,2;pads=2,2,2,2}(x,w),Conv{pads=0,0,1,1}(x,v))");
+    check("in x ? 24 9 9; const w 24 24 9 9; const v 24 24 3 3;"
+          "out Add(Conv{strides=2,2;pads=4,4,4,4}(x,w),Conv{strides=2,2;pads=1,1,1,1}(x,v))");
+    check("in x ? 24 9 8; const w 24 24 3 3; const v 24 24 3 3; y = Conv{pads=1,1,1,1}(x,w);"
+          "out Add(Add(y,Conv{pads=1,1,1,1}(x,v)),y)");
+    check("in x ? 24 9 8; const w 24 24 1 1; const v 24 24 1 1; const u 24 1 1;"
+          "out Add(Relu(Conv(x,w)),Add(Conv(x,v),u))");
+    check("in x ? 24 9 8; const w 24 1 2 2; out Add(Conv{group=24;pads=0,0,1,1}(x,w),x)");
+    check("in x ? 24 9 8; const w 24 1 3 3;"
+          "out Add(Conv{group=24;dilations=2,2;pads=1,1,3,3}(x,w),x)");
+}
+
 static const test_case cases[] = {
     CASE(a_hard_swish_of_an_image_with_the_channels_last_is_not_transposed),
     CASE(numbers_of_channels_follow_an_image_that_is_turned),
@@ -198,5 +248,8 @@ static const test_case cases[] = {
     CASE(factors_and_terms_of_channels_are_in_the_weights_before_them),
     CASE(numbers_behind_a_convolution_are_in_its_weights),
     CASE(factors_behind_channels_of_several_convolutions_are_in_the_weights_of_each),
+    CASE(convolutions_of_one_image_that_are_summed_are_one),
+    CASE(an_image_is_a_tap_of_the_depthwise_convolution_that_it_is_added_to),
+    CASE(sums_that_are_no_window_of_one_image_stay),
 };
 TEST_MAIN(cases)

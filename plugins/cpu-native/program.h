@@ -9,6 +9,7 @@
  *   program_images.c  transposes and pads around convolutions that need not be
  *   program_lift.c    windows over one or three axes become windows over two
  *   program_factors.c factors and terms of channels behind convolutions are in their weights
+ *   program_branches.c convolutions of one image that are summed are one
  *   program_fuse.c    items take over activations, residual sums and pools that follow them
  *   program_layout.c  which values are blocked; items that reorder are put in between
  *   program_tokens.c  which images have the channels last, as transformers have them

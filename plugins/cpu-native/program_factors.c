@@ -195,7 +195,7 @@ static bool take_binary(native_ir *ir, const makers *m, const native_item *next,
 
 /* ---- batch normalization ---- */
 
-static bool norm_constants(native_ir *ir, const native_item *norm, native_unpacked *kept,
+bool native_norm_constants(native_ir *ir, const native_item *norm, native_unpacked *kept,
                            const float **factors, const float **terms, uint64_t *constant_bytes)
 {
     const int64_t channels = ir->values[norm->output].dims[1];
@@ -241,7 +241,7 @@ static bool take_norm(native_ir *ir, const makers *m, const native_item *next,
 {
     const float *factors, *terms;
 
-    if (!norm_constants(ir, next, kept, &factors, &terms, constant_bytes))
+    if (!native_norm_constants(ir, next, kept, &factors, &terms, constant_bytes))
         return false;
     take_all(ir, m, factors, true, kept, constant_bytes);
     take_all(ir, m, terms, false, kept, constant_bytes);

@@ -37,6 +37,13 @@ void native_drop_unpacked(tfr_plugin_device *device, native_unpacked *unpacked);
 /* ---- program_factors.c ---- */
 
 void native_fold_factors(native_ir *ir, native_unpacked *kept, uint64_t *constant_bytes);
+/* Of a batch normalization by known numbers: the factor and the term of each channel. */
+bool native_norm_constants(native_ir *ir, const native_item *norm, native_unpacked *kept,
+                           const float **factors, const float **terms, uint64_t *constant_bytes);
+
+/* ---- program_branches.c ---- */
+
+void native_merge_branches(native_ir *ir, native_unpacked *kept, uint64_t *constant_bytes);
 
 /* ---- program_quantized_run.c ---- */
 
