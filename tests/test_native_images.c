@@ -40,6 +40,16 @@ static void check_steps(const char *text, const char *plain)
     CHECK(n == n_plain);
 }
 
+/* Right, and in so many steps. */
+static void check_count(const char *text, uint32_t steps)
+{
+    uint32_t n = 0;
+
+    check(text);
+    count_kernels(text, &n);
+    CHECK(n == steps);
+}
+
 #define LAST  "Transpose{perm=0,2,3,1}"
 #define FIRST "Transpose{perm=0,3,1,2}"
 #define CONVS "in x 2 16 9 8; const w 24 16 3 3; const v 16 24 1 1;"
@@ -235,6 +245,36 @@ TEST(sums_that_are_no_window_of_one_image_stay)
           "out Add(Conv{group=24;dilations=2,2;pads=1,1,3,3}(x,w),x)");
 }
 
+TEST(channels_that_are_cut_out_or_put_together_stay_in_blocks)
+{
+    /* from blocks and into blocks are one step each */
+    check_count("in x ? 16 17 16; const w 30 16 3 3; const v 16 13 1 1;"
+                "out Conv(Slice(Conv(x,w),[5],[18],[1]),v)",
+                5);
+    check_count("in x ? 16 17 16; const w 13 16 3 3; const v 20 16 3 3; const u 16 33 1 1;"
+                "out Conv(Concat{axis=1}(Conv(x,w),Conv(x,v)),u)",
+                6);
+    check_count("in x ? 16 17 16; const w 30 16 3 3; const v 16 15 1 1; const u 8 31 1 1;"
+                "a,b = Split{axis=1;num_outputs=2}(Conv(x,w));"
+                "out Conv(Concat{axis=1}(a,Conv(b,v)),u)",
+                8);
+    check_count(
+        "in x ? 16 5 4; const w 24 16 3 3; const v 16 9 1 1;"
+        "out Conv(Concat{axis=1}(Slice(Conv(x,w),[7],[8],[1]),Slice(Conv(x,w),[8],[16],[1])),v)",
+        7);
+    check("in x ? 16 17 16; const w 30 16 3 3; y = Conv(x,w);"
+          "out Concat{axis=1}(Slice(y,[5],[18],[1]),Slice(y,[0],[30],[3]))");
+    check("in x ? 16 9 8; const w 30 16 3 3; const v 16 13 1 1;"
+          "out Conv(Slice(Conv(x,w),[5,1],[18,6],[1,2]),v)");
+}
+
+TEST(lanes_behind_the_last_channel_are_zero)
+{
+    check("in x ? 16 9 8; const w 5 16 1 1; const v 11 16 1 1; const u 8 5 1 1;"
+          "y = Concat{axis=1}(Sigmoid(Conv(x,w)),Exp(Mul(Abs(Conv(x,v)),100000)));"
+          "out Conv(Slice(y,[0],[5],[1]),u)");
+}
+
 static const test_case cases[] = {
     CASE(a_hard_swish_of_an_image_with_the_channels_last_is_not_transposed),
     CASE(numbers_of_channels_follow_an_image_that_is_turned),
@@ -251,5 +291,7 @@ static const test_case cases[] = {
     CASE(convolutions_of_one_image_that_are_summed_are_one),
     CASE(an_image_is_a_tap_of_the_depthwise_convolution_that_it_is_added_to),
     CASE(sums_that_are_no_window_of_one_image_stay),
+    CASE(channels_that_are_cut_out_or_put_together_stay_in_blocks),
+    CASE(lanes_behind_the_last_channel_are_zero),
 };
 TEST_MAIN(cases)

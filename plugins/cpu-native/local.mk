@@ -195,6 +195,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_bytes_run.c \
 	plugins/cpu-native/program_bytes_scale.c \
 	plugins/cpu-native/program_chain.c \
+	plugins/cpu-native/program_channels.c \
 	plugins/cpu-native/program_columns.c \
 	plugins/cpu-native/program_conv.c \
 	plugins/cpu-native/program_conv_groups.c \

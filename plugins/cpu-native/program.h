@@ -13,6 +13,7 @@
  *   program_fuse.c    items take over activations, residual sums and pools that follow them
  *   program_layout.c  which values are blocked; items that reorder are put in between
  *   program_tokens.c  which images have the channels last, as transformers have them
+ *   program_channels.c channels of blocked images that are cut out or put together
  *   program_front.c   convolutions of 1 x 1 as parts of depthwise ones
  *   program_plan.c    items become steps with addresses in an arena, for a number of samples
  *   program_kit.c     what the makers of steps ask of it
@@ -209,6 +210,13 @@ bool native_pads_images(const native_ir *ir, const native_item *item);
 /* The same around the pixels of one or two axes alone, so many before them: windows may have them
  * as their own. */
 bool native_pads_pixels(const native_ir *ir, const native_item *item, int64_t *before);
+
+/* ---- program_channels.c ---- */
+
+/* Whether the item cuts channels out of an image, from *first on. */
+bool native_cuts_channels(const native_ir *ir, const native_item *item, int64_t *first);
+/* Whether one of the n items that follow wants the value blocked, or hands it on to such. */
+bool native_is_read_blocked(const native_ir *ir, const native_item *later, int n, int value);
 
 /* ---- program_einsum.c ---- */
 
@@ -487,6 +495,8 @@ void native_plan_reorder(native_planner *p, const native_item *item);
 void native_plan_turn(native_planner *p, const native_item *item);
 void native_plan_pad(native_planner *p, const native_item *item);
 void native_plan_concat(native_planner *p, const native_item *item);
+/* program_channels.c: blocked images, also from one that STRIDED cuts */
+void native_plan_channels(native_planner *p, const native_item *item);
 /* program_move.c */
 void native_plan_gather(native_planner *p, const native_item *item);
 void native_plan_cast(native_planner *p, const native_item *item);

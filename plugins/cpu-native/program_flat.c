@@ -403,10 +403,7 @@ enum {
     COLUMN_ROWS = 512
 };
 
-/*
- * Along channels blocked values go like plain ones if all have whole blocks (program_layout.c);
- * those of 8 bits pixel by pixel.
- */
+/* Along channels blocked values of 8 bits go pixel by pixel. */
 typedef struct concat {
     int n;
     native_ref from[NATIVE_ITEM_INPUTS], to;
@@ -491,8 +488,13 @@ void native_plan_concat(native_planner *p, const native_item *item)
     int axis = item->axis < 0 ? item->axis + y->rank : item->axis, k, d;
     const int64_t size = tfr_dtype_bits(y->dtype) / 8, n = native_count(p, y);
     const int last = y->blocked && size == 1 ? axis + 1 : y->rank;
-    concat *c = native_keep(p, sizeof *c);
+    concat *c;
 
+    if (y->blocked && y->dtype == TFR_DTYPE_F32) {
+        native_plan_channels(p, item);
+        return;
+    }
+    c = native_keep(p, sizeof *c);
     if (!c)
         return;
     c->n = item->n_inputs;

@@ -299,8 +299,9 @@ static void find_wishes(native_ir *ir, const native_item *items, int n)
     }
 }
 
-/* Blocked channels beside each other, if one input is and all have whole blocks. */
-static void lay_concat(native_ir *ir, native_item *item)
+/* Blocked channels beside each other, if one input is so, and who reads them, too, or all have
+ * whole blocks. later: the n items that follow. */
+static void lay_concat(native_ir *ir, native_item *item, const native_item *later, int n)
 {
     const native_value *y = &ir->values[item->output];
     const int axis = item->axis < 0 ? item->axis + y->rank : item->axis;
@@ -312,7 +313,8 @@ static void lay_concat(native_ir *ir, native_item *item)
         blocked = blocked || x->blocked;
         whole = whole && (x->dtype != TFR_DTYPE_F32 || x->dims[1] % ir->device->isa->lanes == 0);
     }
-    blocked = blocked && whole;
+    blocked = blocked && y->rank == 4 && axis == 1 &&
+              (whole || native_is_read_blocked(ir, later, n, item->output));
     for (i = 0; i < item->n_inputs; i++)
         item->inputs[i] = as(ir, item->inputs[i], blocked);
     if (!ir->failed)
@@ -351,7 +353,13 @@ static void lay_plain(native_ir *ir, native_item *item)
 static void lay_move(native_ir *ir, native_item *item, const native_item *later, int n)
 {
     const native_turn turn = native_turn_of(ir, item, later, n);
+    int64_t first;
 
+    if (ir->values[item->inputs[0]].blocked && native_cuts_channels(ir, item, &first) &&
+        native_is_read_blocked(ir, later, n, item->output)) {
+        ir->values[item->output].blocked = true;
+        return;
+    }
     if (turn == NATIVE_TURN_NONE) {
         lay_plain(ir, item);
         return;
@@ -438,7 +446,7 @@ static void lay_item(native_ir *ir, const native_item *old, const native_item *l
         lay_quantized(ir, &item);
         break;
     case NATIVE_ITEM_CONCAT:
-        lay_concat(ir, &item);
+        lay_concat(ir, &item, later, n);
         break;
     case NATIVE_ITEM_VIEW:
         lay_view(ir, &item);

@@ -193,6 +193,10 @@ void native_plan_strided(native_planner *p, const native_item *item)
 {
     int k;
 
+    if (p->ir->values[item->output].blocked) {
+        native_plan_channels(p, item);
+        return;
+    }
     for (k = 0; k < item->n_inputs; k++)
         plan_move(p, item->inputs[k], &p->ir->strided[item->strided + k], item->output,
                   item->n_inputs);
