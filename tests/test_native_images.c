@@ -275,6 +275,18 @@ TEST(lanes_behind_the_last_channel_are_zero)
           "out Conv(Slice(y,[0],[5],[1]),u)");
 }
 
+TEST(a_depthwise_convolution_has_several_outputs_of_each_channel)
+{
+    check_count("in x ? 12 17 16; const w 24 1 3 3; const b 24;"
+                "out Relu(Conv{group=12;pads=1,1,1,1;strides=2,2}(x,w,b))",
+                4);
+    check_count("in x ? 12 17 16; const w 36 1 3 3; const v 36 1 5 5; const u 12 12 1 1;"
+                "y = Relu(Conv(x,u)); out Add(Conv{group=12;pads=1,1,1,1}(y,w),"
+                "Conv{group=12;pads=2,2,2,2}(y,v))",
+                5);
+    check("in x 3 5 9 8; const w 15 1 3 3; out Conv{group=5;pads=1,1,1,1}(x,w)");
+}
+
 static const test_case cases[] = {
     CASE(a_hard_swish_of_an_image_with_the_channels_last_is_not_transposed),
     CASE(numbers_of_channels_follow_an_image_that_is_turned),
@@ -293,5 +305,6 @@ static const test_case cases[] = {
     CASE(sums_that_are_no_window_of_one_image_stay),
     CASE(channels_that_are_cut_out_or_put_together_stay_in_blocks),
     CASE(lanes_behind_the_last_channel_are_zero),
+    CASE(a_depthwise_convolution_has_several_outputs_of_each_channel),
 };
 TEST_MAIN(cases)

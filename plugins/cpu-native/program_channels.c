@@ -42,6 +42,79 @@ bool native_cuts_channels(const native_ir *ir, const native_item *item, int64_t 
     return s->offset % plane == 0 && *first + y->dims[1] <= x->dims[1];
 }
 
+/* As dims [N, C, times, H, W], through the third of which it does not step. */
+static void set_repeated(const native_value *x, const native_value *y, native_strided *to)
+{
+    const int64_t plane = x->dims[2] * x->dims[3], times = y->dims[1] / x->dims[1];
+    const native_strided s = {
+        .rank = 5,
+        .dims = {x->dims[0], x->dims[1], times, x->dims[2], x->dims[3]},
+        .steps = {x->dims[1] * plane, plane, 0, x->dims[3], 1},
+        .to_steps = {y->dims[1] * plane, times * plane, plane, x->dims[3], 1}};
+    *to = s;
+}
+
+bool native_repeats_channels(const native_ir *ir, const native_item *item, int64_t *times)
+{
+    const native_value *x, *y = &ir->values[item->output];
+    native_strided s;
+
+    if (item->kind != NATIVE_ITEM_STRIDED || item->n_inputs != 1 || item->strided < 0)
+        return false;
+    x = &ir->values[item->inputs[0]];
+    if (x->rank != 4 || y->rank != 4 || x->dtype != TFR_DTYPE_F32 || x->dims[1] < 1 ||
+        y->dims[1] % x->dims[1] || ir->strided[item->strided].rank != 5)
+        return false;
+    set_repeated(x, y, &s);
+    *times = y->dims[1] / x->dims[1];
+    return memcmp(&s, &ir->strided[item->strided], sizeof s) == 0;
+}
+
+/* The same of an item before, or -1. */
+static int find_repeated(const native_ir *ir, int at, int image, int64_t channels)
+{
+    int64_t times;
+    int i;
+
+    for (i = 0; i < at; i++) {
+        const native_item *item = &ir->items[i];
+        if (native_repeats_channels(ir, item, &times) && item->inputs[0] == image &&
+            ir->values[item->output].dims[1] == channels)
+            return item->output;
+    }
+    return -1;
+}
+
+void native_repeat_channels(native_ir *ir, int at)
+{
+    native_item conv = ir->items[at];
+    const native_value x = ir->values[conv.inputs[0]];
+    const int64_t channels = ir->values[conv.inputs[1]].dims[0];
+    native_value repeated = x;
+    native_item *item;
+    int strided, found;
+
+    if (x.rank != 4 || channels == x.dims[1])
+        return;
+    found = find_repeated(ir, at, conv.inputs[0], channels);
+    if (found >= 0) {
+        ir->items[at].inputs[0] = found;
+        return;
+    }
+    repeated.dims[1] = channels;
+    conv.inputs[0] = native_new_value(ir, &repeated);
+    strided = native_new_strided(ir, 1);
+    *native_new_item(ir, NATIVE_ITEM_NONE) = conv;
+    if (ir->failed)
+        return;
+    set_repeated(&x, &repeated, &ir->strided[strided]);
+    item = &ir->items[at];
+    item->kind = NATIVE_ITEM_STRIDED;
+    item->n_inputs = 1;
+    item->strided = strided;
+    item->output = conv.inputs[0];
+}
+
 /* Of items that make images as their inputs lie: how far those who read them are looked for. */
 enum { FAR = 4 };
 
@@ -242,28 +315,45 @@ static void add_parts(native_planner *p, channels *c, const native_item *item, i
     end_parts(c, n_parts, place);
 }
 
+static void add_repeated(native_planner *p, channels *c, const native_item *item, int64_t times)
+{
+    const int64_t n = p->ir->values[item->output].dims[1];
+    int64_t place;
+    int n_parts = 0;
+
+    for (place = 0; place < n; place++) {
+        if (place % c->lanes == 0)
+            c->first[place / c->lanes] = n_parts;
+        (void)add_part(p, c, &n_parts, item->inputs[0], place / times, place, 1);
+    }
+    end_parts(c, n_parts, n);
+}
+
 void native_plan_channels(native_planner *p, const native_item *item)
 {
     const native_value *y = &p->ir->values[item->output];
     channels *c = native_keep(p, sizeof *c);
-    int64_t first = 0, most;
+    int64_t first = 0, times = 1, most;
 
     if (!c)
         return;
-    if (item->kind == NATIVE_ITEM_STRIDED)
-        (void)native_cuts_channels(p->ir, item, &first);
+    if (item->kind == NATIVE_ITEM_STRIDED && !native_cuts_channels(p->ir, item, &first))
+        (void)native_repeats_channels(p->ir, item, &times);
     c->to = native_ref_of(p, item->output);
     c->lanes = p->isa->lanes;
     c->pixels = y->dims[2] * y->dims[3];
     c->blocks = blocks_of(y->dims[1], c->lanes);
     c->pieces = blocks_of(c->pixels, PIXELS);
-    /* each part ends a block of the result or of a source, or a source */
-    most = 2 * c->blocks + item->n_inputs + 2;
+    /* each part is of one channel, or it ends a block of the result or of a source, or a source */
+    most = times > 1 ? y->dims[1] + 1 : 2 * c->blocks + item->n_inputs + 2;
     c->parts = native_keep(p, (size_t)most * sizeof *c->parts);
     c->first = native_keep(p, (size_t)(c->blocks + 1) * sizeof *c->first);
     if (!c->parts || !c->first)
         return;
-    add_parts(p, c, item, first);
+    if (times > 1)
+        add_repeated(p, c, item, times);
+    else
+        add_parts(p, c, item, first);
     native_add_run(p, run_channels, c, native_first_dim(p, y) * c->blocks * c->pieces,
                    (double)native_count(p, y) * 0.1);
 }

@@ -148,9 +148,20 @@ static bool lifted_conv(const tfr_call *call, const tfr_operand *x, const tfr_op
            lifted_windows(call, k->dims + 2, x, y);
 }
 
+/* Outputs of each input of a depthwise convolution. */
+static int64_t outputs_of_each(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
+
+    return k->dims[1] == 1 && x->dims[1] > 0 && tfr_call_int(call, "group", 1) == x->dims[1]
+               ? k->dims[0] / x->dims[1]
+               : 1;
+}
+
 /*
  * All inputs of each output, or of one input each, or groups with known weights. Groups of one
- * input are depthwise, or vectors would be nearly all zeros.
+ * input are depthwise, of images with each channel as often as it has outputs, or vectors would be
+ * nearly all zeros.
  */
 static bool group_form(const tfr_call *call)
 {
@@ -161,7 +172,8 @@ static bool group_form(const tfr_call *call)
     if (group == 1 || (group == x->dims[1] && k->dims[0] == group && k->dims[1] == 1))
         return true;
     return k->data && (!bias || bias->data) && group > 1 && k->dims[1] * group == x->dims[1] &&
-           k->dims[0] % group == 0 && k->dims[1] > 1;
+           k->dims[0] % group == 0 &&
+           (k->dims[1] > 1 || (x->rank == 4 && tfr_operand_elements(x) > 0));
 }
 
 /* With known weights; depthwise ones go over one axis or two. */
@@ -217,7 +229,7 @@ static bool conv_form(const tfr_call *call)
         return lifted_form(call);
     return k->rank == 4 && fits(k) &&
            window_form(call, k->dims + 2, x, tfr_call_output(call, 0), trims(call), &padded) &&
-           padded < INT32_MAX / 2 && group_form(call);
+           padded * (double)outputs_of_each(call) < INT32_MAX / 2 && group_form(call);
 }
 
 /* Gradients of a convolution x * k = y. */
@@ -585,7 +597,7 @@ static const native_form forms[] = {
     {"Concat", any_form, NATIVE_ITEM_CONCAT, 0, "up to 64 inputs are done here"},
     {"Conv", conv_form, NATIVE_ITEM_CONV, 0,
      "two spatial axes, or one or three with known weights, dense, depthwise over one or two or, "
-     "with known weights, in groups of more than one input, are done here"},
+     "with known weights, in groups, are done here"},
     {"ConvGradFilter", conv_grad_filter_form, NATIVE_ITEM_CONV_GRAD_FILTER, 0,
      "two spatial axes without groups are done here"},
     {"ConvGradInput", conv_grad_input_form, NATIVE_ITEM_CONV_GRAD_INPUT, 0,

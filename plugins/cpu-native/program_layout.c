@@ -355,7 +355,8 @@ static void lay_move(native_ir *ir, native_item *item, const native_item *later,
     const native_turn turn = native_turn_of(ir, item, later, n);
     int64_t first;
 
-    if (ir->values[item->inputs[0]].blocked && native_cuts_channels(ir, item, &first) &&
+    if (ir->values[item->inputs[0]].blocked &&
+        (native_cuts_channels(ir, item, &first) || native_repeats_channels(ir, item, &first)) &&
         native_is_read_blocked(ir, later, n, item->output)) {
         ir->values[item->output].blocked = true;
         return;

@@ -256,8 +256,7 @@ static void read_conv(native_item *item, const tfr_call *call, uint32_t weights)
     else
         read_window(item, call, tfr_call_input(call, weights)->dims + 2);
     item->groups = tfr_call_int(call, "group", 1);
-    if (item->groups > 1 && tfr_call_input(call, 0)->dims[1] == item->groups &&
-        tfr_call_input(call, weights)->dims[0] == item->groups) {
+    if (item->groups > 1 && tfr_call_input(call, 0)->dims[1] == item->groups) {
         item->kind = NATIVE_ITEM_DEPTHWISE;
         item->groups = 1;
     }
@@ -672,6 +671,8 @@ static int32_t read_node(native_ir *ir, int i, tfr_err *err)
         native_read_matmul_integer(ir, ir->n_items - 1);
     for (k = 0; form && form->kind == NATIVE_ITEM_DYNAMIC_QUANTIZE && !ir->failed && k < 2; k++)
         item->more[k] = (int)node->outputs[1 + k];
+    if (form && item->kind == NATIVE_ITEM_DEPTHWISE && !ir->failed)
+        native_repeat_channels(ir, ir->n_items - 1);
     if (form && form->kind == NATIVE_ITEM_STRIDED && call->n_outputs > 1 && !ir->failed)
         read_split(ir, ir->n_items - 1, node);
     if (form && form->kind == NATIVE_ITEM_GATHER && !ir->failed)
