@@ -287,6 +287,23 @@ TEST(a_depthwise_convolution_has_several_outputs_of_each_channel)
     check("in x 3 5 9 8; const w 15 1 3 3; out Conv{group=5;pads=1,1,1,1}(x,w)");
 }
 
+#define TWICE(x) "Resize{mode=" x "}"
+
+TEST(images_are_resized_in_blocks)
+{
+    check_count("in x 2 16 9 8; const w 20 16 3 3; const v 8 20 1 1;"
+                "out Conv(" TWICE("linear") "(Conv(x,w),-,-,[2,20,14,12]),v)",
+                5);
+    check_count("in x 2 16 9 8; const w 20 16 3 3; const v 20 16 1 1;"
+                "out Relu(Add(" TWICE("nearest") "(Conv(x,w),-,-,[2,20,9,8]),Conv(x,v)))",
+                5);
+    check("in x 2 16 9 8; const w 20 16 3 3; const v 8 20 1 1;"
+          "out Conv(" TWICE("cubic") "(Conv(x,w),-,-,[2,20,5,12]),v)");
+    check("in x 2 5 9 8; out Relu(" TWICE("linear") "(Sigmoid(x),-,-,[2,5,17,16]))");
+    check("in x 2 16 9 8; const w 20 16 3 3;"
+          "out Softmax(" TWICE("linear") "(Conv(x,w),-,-,[2,20,14,6]))");
+}
+
 static const test_case cases[] = {
     CASE(a_hard_swish_of_an_image_with_the_channels_last_is_not_transposed),
     CASE(numbers_of_channels_follow_an_image_that_is_turned),
@@ -305,6 +322,7 @@ static const test_case cases[] = {
     CASE(sums_that_are_no_window_of_one_image_stay),
     CASE(channels_that_are_cut_out_or_put_together_stay_in_blocks),
     CASE(lanes_behind_the_last_channel_are_zero),
+    CASE(images_are_resized_in_blocks),
     CASE(a_depthwise_convolution_has_several_outputs_of_each_channel),
 };
 TEST_MAIN(cases)

@@ -240,6 +240,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_quantized_run.c \
 	plugins/cpu-native/program_read.c \
 	plugins/cpu-native/program_reduce.c \
+	plugins/cpu-native/program_resize.c \
 	plugins/cpu-native/program_rows.c \
 	plugins/cpu-native/program_rows_grad.c \
 	plugins/cpu-native/program_run.c \

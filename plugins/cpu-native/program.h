@@ -43,6 +43,7 @@
  *   program_attention_read.c the op Attention as such an item
  *   program_append.c  new keys and values behind the past ones, where these lie
  *   program_columns.c Softmax along another axis than the last
+ *   program_resize.c  Resize of the pixels of images
  *   program_einsum.c  Einsum as moves and a product
  *   program_pad.c     Pad
  *   program_strided.c what only moves elements is left out where its reader can read in steps
@@ -221,6 +222,10 @@ void native_repeat_channels(native_ir *ir, int at);
 bool native_repeats_channels(const native_ir *ir, const native_item *item, int64_t *times);
 /* Whether one of the n items that follow wants the value blocked, or hands it on to such. */
 bool native_is_read_blocked(const native_ir *ir, const native_item *later, int n, int value);
+
+/* ---- program_resize.c ---- */
+
+bool native_resize_form(const tfr_call *call);
 
 /* ---- program_einsum.c ---- */
 
@@ -501,6 +506,8 @@ void native_plan_pad(native_planner *p, const native_item *item);
 void native_plan_concat(native_planner *p, const native_item *item);
 /* program_channels.c: blocked images, also from one that STRIDED cuts */
 void native_plan_channels(native_planner *p, const native_item *item);
+/* program_resize.c */
+void native_plan_resize(native_planner *p, const native_item *item);
 /* program_move.c */
 void native_plan_gather(native_planner *p, const native_item *item);
 void native_plan_cast(native_planner *p, const native_item *item);

@@ -152,6 +152,7 @@ static bool is_read_blocked(const native_ir *ir, const native_item *later, int n
         case NATIVE_ITEM_ACT:
         case NATIVE_ITEM_BINARY:
         case NATIVE_ITEM_CONCAT:
+        case NATIVE_ITEM_RESIZE:
             if (far > 0 && ir->values[item->output].rank == 4 &&
                 is_read_blocked(ir, item + 1, n - i - 1, item->output, far - 1))
                 return true;

@@ -657,6 +657,8 @@ static const native_form forms[] = {
     {"ReduceMean", reduce_form, NATIVE_ITEM_REDUCE, 0, "dims beside each other are done here"},
     {"ReduceSum", reduce_form, NATIVE_ITEM_REDUCE, 0, "dims beside each other are done here"},
     {"Relu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_CLIP, NULL},
+    {"Resize", native_resize_form, NATIVE_ITEM_RESIZE, 0,
+     "the pixels of images of float32 are resized here"},
     {"Selu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SELU, NULL},
     {"Shrink", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SHRINK, NULL},
     {"Sigmoid", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SIGMOID, NULL},
@@ -740,6 +742,7 @@ static bool sees_types(const native_form *form)
     case NATIVE_ITEM_STRIDED:
     case NATIVE_ITEM_LAYER_NORM_GRAD:
     case NATIVE_ITEM_POOL:
+    case NATIVE_ITEM_RESIZE:
     case NATIVE_ITEM_SCATTER:
     case NATIVE_ITEM_LOSS:
     case NATIVE_ITEM_BATCH_NORM:

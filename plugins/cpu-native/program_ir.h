@@ -88,6 +88,7 @@ typedef enum native_item_kind {
     NATIVE_ITEM_BATCH_NORM_GRAD, /* of x */
     NATIVE_ITEM_QUANTIZE,        /* float32 to 8 bits */
     NATIVE_ITEM_DEQUANTIZE,
+    NATIVE_ITEM_RESIZE, /* of the pixels of images */
     NATIVE_ITEM_DYNAMIC_QUANTIZE /* more: the scale, the zero point */
 } native_item_kind;
 

@@ -15,6 +15,7 @@ const char *const native_item_names[] = {
     [NATIVE_ITEM_CONV] = "conv",
     [NATIVE_ITEM_DEPTHWISE] = "depthwise conv",
     [NATIVE_ITEM_POOL] = "pool",
+    [NATIVE_ITEM_RESIZE] = "resize",
     [NATIVE_ITEM_MEAN] = "mean",
     [NATIVE_ITEM_ACT] = "activation",
     [NATIVE_ITEM_BINARY] = "binary",

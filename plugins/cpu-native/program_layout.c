@@ -407,6 +407,12 @@ static void lay_item(native_ir *ir, const native_item *old, const native_item *l
         item.inputs[0] = as(ir, item.inputs[0], true);
         ir->values[item.output].blocked = true;
         break;
+    case NATIVE_ITEM_RESIZE: /* as its image lies, if it is read so */
+        if (ir->values[item.inputs[0]].blocked && native_is_read_blocked(ir, later, n, item.output))
+            ir->values[item.output].blocked = true;
+        else
+            lay_plain(ir, &item);
+        break;
     case NATIVE_ITEM_REDUCE:
         lay_reduce(ir, &item);
         break;

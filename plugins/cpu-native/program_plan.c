@@ -327,6 +327,7 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_CONV] = plan_conv,
     [NATIVE_ITEM_DEPTHWISE] = native_plan_depthwise,
     [NATIVE_ITEM_POOL] = plan_pool,
+    [NATIVE_ITEM_RESIZE] = native_plan_resize,
     [NATIVE_ITEM_MEAN] = native_plan_mean,
     [NATIVE_ITEM_ACT] = native_plan_act,
     [NATIVE_ITEM_BINARY] = native_plan_binary,

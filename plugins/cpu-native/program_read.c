@@ -503,6 +503,7 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
         break;
     case NATIVE_ITEM_DYNAMIC_QUANTIZE:
     case NATIVE_ITEM_TOP_K:
+    case NATIVE_ITEM_RESIZE:
     case NATIVE_ITEM_CAST:
         item->n_inputs = 1;
         break;

@@ -15,15 +15,9 @@
 #include "resize_axis.h"
 #include "vec_portable.h"
 
-enum { MAX_ROW = 16384, /* floats of a row of x, which are on the stack */ GRAIN = 8192 };
+enum { GRAIN = 8192 };
 
-typedef struct state {
-    native_axis_map rows, columns;
-    int64_t planes, inner; /* elements that move together behind the columns */
-    int64_t bytes;         /* of them */
-    bool nearest;
-    const void *known;
-} state;
+typedef native_resize state;
 
 typedef struct work {
     const state *s;
@@ -41,6 +35,14 @@ typedef struct work {
             q[j] = p[c->at[j]];                                                                    \
     } while (0)
 
+typedef struct block32 {
+    float of[8];
+} block32;
+
+typedef struct block64 {
+    float of[16];
+} block64;
+
 static void gather_row(const state *s, const char *from, char *to)
 {
     const native_axis_map *c = &s->columns;
@@ -56,6 +58,10 @@ static void gather_row(const state *s, const char *from, char *to)
         GATHER(uint32_t);
     else if (s->bytes == 8)
         GATHER(uint64_t);
+    else if (s->bytes == 32) /* a vector of an image in blocks */
+        GATHER(block32);
+    else if (s->bytes == 64)
+        GATHER(block64);
     else
         for (j = 0; j < c->m; j++)
             memcpy(to + j * s->bytes, from + c->at[j] * s->bytes, (size_t)s->bytes);
@@ -103,6 +109,25 @@ static void add_rows(const native_axis_map *rows, int64_t i, const float *plane,
     }
 }
 
+/* Of vectors. */
+static inline __attribute__((always_inline)) void
+add_vectors(const native_axis_map *c, const float *row, float *to, int64_t lanes)
+{
+    const int32_t *at = c->at;
+    const float *weight = c->weight;
+    int64_t j, k;
+    int t;
+
+    for (j = 0; j < c->m; j++, at += c->taps, weight += c->taps, to += lanes) {
+        for (k = 0; k < lanes; k++)
+            to[k] = row[at[0] * lanes + k] * weight[0];
+        for (t = 1; t < c->taps; t++) {
+            for (k = 0; k < lanes; k++)
+                to[k] += row[at[t] * lanes + k] * weight[t];
+        }
+    }
+}
+
 static void add_columns(const state *s, const float *row, float *to)
 {
     const native_axis_map *c = &s->columns;
@@ -111,6 +136,13 @@ static void add_columns(const state *s, const float *row, float *to)
     int64_t j, k;
     int t;
 
+    if (s->inner == 8 || s->inner == 16) {
+        if (s->inner == 8)
+            add_vectors(c, row, to, 8);
+        else
+            add_vectors(c, row, to, 16);
+        return;
+    }
     for (j = 0; j < c->m; j++, at += c->taps, weight += c->taps, to += s->inner) {
         if (s->inner == 1 && c->taps == 2) {
             to[0] = row[at[0]] * weight[0] + row[at[1]] * weight[1];
@@ -130,7 +162,7 @@ static void run_sums(void *user, int64_t begin, int64_t end)
     const work *w = user;
     const state *s = w->s;
     const int64_t row = s->columns.n * s->inner, out = s->columns.m * s->inner;
-    float sum[MAX_ROW];
+    float sum[NATIVE_RESIZE_ROW];
 
     for (; begin < end; begin++) {
         const int64_t plane = begin / s->rows.m, i = begin % s->rows.m;
@@ -145,6 +177,17 @@ static void run_sums(void *user, int64_t begin, int64_t end)
             add_columns(s, sum, to);
         }
     }
+}
+
+void native_resize_rows(const native_resize *how, const void *x, void *y, int64_t begin,
+                        int64_t end)
+{
+    work w = {how, x, y};
+
+    if (how->nearest)
+        run_nearest(&w, begin, end);
+    else
+        run_sums(&w, begin, end);
 }
 
 static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch *launch,
@@ -207,9 +250,9 @@ void native_resize_supports(const tfr_plugin_device *device, const tfr_call *cal
         row *= x->dims[d];
     if (rule.mode != NATIVE_RESIZE_NEAREST && x->dtype != TFR_DTYPE_F32)
         tfr_decline(answer, TFR_REASON_DTYPE, "sums are of float32 here");
-    else if (rule.mode != NATIVE_RESIZE_NEAREST && count == 2 && row > MAX_ROW)
+    else if (rule.mode != NATIVE_RESIZE_NEAREST && count == 2 && row > NATIVE_RESIZE_ROW)
         tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "a row has %lld elements, the limit is %d",
-                    (long long)row, MAX_ROW);
+                    (long long)row, NATIVE_RESIZE_ROW);
 }
 
 void native_resize_prepare(native_build *b, const tfr_call *call)
