@@ -68,15 +68,26 @@ static const char *const shared_texts[] = {
 };
 enum { N_SHARED = sizeof shared_texts / sizeof shared_texts[0] };
 
+/* Rows hold numbers of these: an address takes eight times as much. */
+static tfr_status (*const infer_rows[])(struct tfr__infer *, tfr_err *) = {NULL,
+#define INFER(name) tfr__infer_##name,
+                                                                           TFR__INFER_ROWS(INFER)
+#undef INFER
+};
+enum {
+    INFER_none,
+#define INFER(name) INFER_##name,
+    TFR__INFER_ROWS(INFER)
+#undef INFER
+};
+
 static const struct {
-    tfr_status (*infer)(struct tfr__infer *, tfr_err *);
-    uint16_t shape_args;
-    uint8_t since, compat, kind, traits, cost[2];
+    uint16_t shape_args : 12, kind : 4;
+    uint8_t infer, since, compat, traits, cost[2];
 } facts[] = {
-#define tfr__infer_none NULL
 #define OP(domain_, name_, since_, compat_, kind_, shape_args_, infer_, traits_, cost_, inputs_,   \
            outputs_, attrs_, types_)                                                               \
-    {.infer = tfr__infer_##infer_,                                                                 \
+    {.infer = INFER_##infer_,                                                                      \
      .shape_args = shape_args_,                                                                    \
      .since = since_,                                                                              \
      .compat = compat_,                                                                            \
@@ -135,7 +146,7 @@ static void make_rows(void)
         op->traits = facts[i].traits;
         op->cost.rule = facts[i].cost[0];
         op->cost.weight = facts[i].cost[1];
-        op->infer = facts[i].infer;
+        op->infer = infer_rows[facts[i].infer];
     }
 }
 

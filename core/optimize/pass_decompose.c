@@ -17,10 +17,9 @@
 
 typedef struct composite {
     const char *op, *body;
-    uint32_t n_inputs;        /* that must be there */
-    float alpha, beta;        /* where the node has none */
-    const char *attr, *value; /* that the node must have */
     bool (*fits)(tfr__rewrite *rw, const tfr__node *node);
+    uint32_t n_inputs; /* that must be there */
+    float alpha;       /* where the node has none */
 } composite;
 
 /* (x - mean) / sqrt(variance + e) over the axes l */
@@ -49,6 +48,17 @@ static bool has_axes(tfr__rewrite *rw, const tfr__node *node)
     uint64_t n = 0;
     (void)rw;
     return !tfr__attr_ints(&node->attrs, "axes", &n) || n > 0;
+}
+
+static bool is_exact(tfr__rewrite *rw, const tfr__node *node)
+{
+    (void)rw;
+    return *tfr__attr_string(&node->attrs, "approximate", "none") == 'n';
+}
+
+static bool is_approximate(tfr__rewrite *rw, const tfr__node *node)
+{
+    return !is_exact(rw, node);
 }
 
 static bool has_type(tfr__rewrite *rw, const tfr__node *node)
@@ -82,23 +92,22 @@ static bool is_plain_attention(tfr__rewrite *rw, const tfr__node *node)
 }
 
 static const composite composites[] = {
-    {"Attention", "MatMul(Softmax(Add(MatMul(Mul(x,q),Transpose(y)),w)),z)", 4,
+    {"Attention", "MatMul(Softmax(Add(MatMul(Mul(x,q),Transpose(y)),w)),z)", .n_inputs = 4,
      .fits = is_plain_attention},
-    {"Attention", "MatMul(Softmax(MatMul(Mul(x,q),Transpose(y))),z)", 3,
+    {"Attention", "MatMul(Softmax(MatMul(Mul(x,q),Transpose(y))),z)", .n_inputs = 3,
      .fits = is_plain_attention},
     {"CastLike", "Cast&(x)", .n_inputs = 2, .fits = has_type},
     {"Celu", "Mul(Elu(Div(x,a)),a)", .n_inputs = 1, .alpha = 1, .fits = has_usual_alpha},
     {"Clip", "Min(Max(x,y),z)", .n_inputs = 3},
     {"Elu", "Where(Less(x,0),Mul(Sub(Exp(x),1),a),x)", .n_inputs = 1, .alpha = 1},
-    {"Gelu", "Mul(Mul(x,.5),Add(Erf(Mul(x,.70710678118)),1))", .n_inputs = 1, .attr = "approximate",
-     .value = "none"},
-    {"Gelu", "Mul(Mul(x,.5),Add(Tanh(Mul(Add(x,Mul(Mul(x,Mul(x,x)),.044715)),.79788456080)),1))", 1,
-     .attr = "approximate", .value = "tanh"},
+    {"Gelu", "Mul(Mul(x,.5),Add(Erf(Mul(x,.70710678118)),1))", .n_inputs = 1, .fits = is_exact},
+    {"Gelu", "Mul(Mul(x,.5),Add(Tanh(Mul(Add(x,Mul(Mul(x,Mul(x,x)),.044715)),.79788456080)),1))",
+     .n_inputs = 1, .fits = is_approximate},
     {"GreaterOrEqual", "Or(Greater(x,y),Equal(x,y))", .n_inputs = 2},
     {"GroupNormalization",
      "Add(Mul(Reshape(" NORMALIZED("v=Reshape(x,g)") ",Shape(x)),Reshape(y,s)),Reshape(z,s))",
      .n_inputs = 3},
-    {"HardSigmoid", "Clip(Add(Mul(x,a),b),0,1)", .n_inputs = 1, .alpha = .2f, .beta = .5f},
+    {"HardSigmoid", "Clip(Add(Mul(x,a),b),0,1)", .n_inputs = 1, .alpha = .2f},
     {"HardSwish", "Mul(x,Clip(Add(Mul(x,.16666666667),.5),0,1))", .n_inputs = 1},
     {"LayerNormalization", "Add(Mul(" NORMALIZED("v=x") ",y),z)", .n_inputs = 3},
     {"LayerNormalization", "Mul(" NORMALIZED("v=x") ",y)", .n_inputs = 2},
@@ -200,7 +209,7 @@ static tfr_value constant(building *b, char letter)
     case 'a':
         return number(b, tfr__attr_float(attrs, "alpha", b->row->alpha));
     case 'b':
-        return number(b, tfr__attr_float(attrs, "beta", b->row->beta));
+        return number(b, tfr__attr_float(attrs, "beta", .5f));
     case 'c':
         return number(b, tfr__attr_float(attrs, "gamma", 1.05070102214813232421875f));
     case 'e':
@@ -319,9 +328,7 @@ static bool is_composite(tfr__rewrite *rw, const tfr__node *node, const composit
     for (uint32_t k = 1; k < node->n_outputs; k++)
         if (node->outputs[k] != TFR_VALUE_NONE && rw->uses[node->outputs[k]])
             return false;
-    return (!row->attr ||
-            strcmp(tfr__attr_string(&node->attrs, row->attr, "none"), row->value) == 0) &&
-           (!row->fits || row->fits(rw, node));
+    return !row->fits || row->fits(rw, node);
 }
 
 static bool has_parts(const tfr__rewrite *rw, const composite *row, int depth);
