@@ -3,7 +3,9 @@
  * program.h: how this backend compiles a group of nodes. program_ir.h has the items,
  * program_steps.h the steps.
  *
- *   program_forms.c   which calls items do
+ *   program_forms.c   which calls items do: the table
+ *   program_forms_window.c, program_forms_sums.c, program_forms_elementwise.c
+ *                     of convolutions and pools; of products, reductions, norms; of the others
  *   program_read.c    the group becomes a list of items over numbered values
  *   program_find.c    who makes and who reads a value
  *   program_images.c  transposes and pads around convolutions that need not be
@@ -87,21 +89,24 @@ typedef struct native_form {
     const char *what; /* is done; NULL = everything of the types */
 } native_form;
 
-/*
- * Of a Conv whose window has taps that no output reads an element by: kernel and pad without them,
- * and the first tap that is left along each axis. False = each tap is read.
- */
-bool native_trim_window(const tfr_call *call, int64_t *first, int64_t *kernel, int64_t *pad);
 /* The row of an op; NULL = items do not know it. */
 const native_form *native_form_of(const tfr_call *call);
 /* NULL = no item does the call. */
 const native_form *native_find_form(const tfr_call *call);
 /* The same, on the processor of a device. */
 bool native_is_native(const tfr_plugin_device *device, const tfr_call *call);
-/* A known operand of one float32, which may lie anywhere. */
-float native_known(const tfr_operand *o);
 /* Whether a program can hold the node at all; else the answer's text says why not. */
 bool native_can_hold(const tfr_call *call, const char **why);
+
+/* ---- program_forms_window.c, program_forms_elementwise.c ---- */
+
+/*
+ * Of a Conv whose window has taps that no output reads an element by: kernel and pad without them,
+ * and the first tap that is left along each axis. False = each tap is read.
+ */
+bool native_trim_window(const tfr_call *call, int64_t *first, int64_t *kernel, int64_t *pad);
+/* A known operand of one float32, which may lie anywhere. */
+float native_known(const tfr_operand *o);
 
 /* ---- program_read.c ---- */
 

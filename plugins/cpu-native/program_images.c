@@ -310,8 +310,8 @@ static void turn_all(native_ir *ir)
 /* ---- zeros around images ---- */
 
 /*
- * What the windows of convolutions are held to (program_forms.c): each has some of the image. A
- * window over one axis is the second of two.
+ * What the windows of convolutions are held to (program_forms_window.c): each has some of the
+ * image. A window over one axis is the second of two.
  */
 static bool fits_windows(const native_ir *ir, const native_item *item, const native_value *x,
                          const int64_t *more)

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_forms_elementwise.c: which calls items do of those that go element by element, and of
+ * those that only move elements. What rows of elementwise.h do is in program_elementwise.c.
+ */
+#include "program_forms.h"
+
+#include "cast.h"
+
+#include <math.h>
+#include <string.h>
+
+/* One of the inputs, or all, spread over the output in at most 4 groups of dims. */
+bool native_binary_form(const tfr_call *call)
+{
+    const tfr_operand *a = tfr_call_input(call, 0), *b = tfr_call_input(call, 1);
+    const tfr_operand *y = tfr_call_output(call, 0);
+
+    return a->rank <= y->rank && b->rank <= y->rank && y->rank <= 6 &&
+           (tfr_operand_same_dims(a, y) || tfr_operand_same_dims(b, y));
+}
+
+float native_known(const tfr_operand *o)
+{
+    float value;
+
+    memcpy(&value, o->data, sizeof value);
+    return value;
+}
+
+static bool known_number(const tfr_operand *o)
+{
+    return !o || (o->data && tfr_operand_elements(o) == 1 && !isnan(native_known(o)));
+}
+
+bool native_clip_form(const tfr_call *call)
+{
+    return known_number(tfr_call_input(call, 1)) && known_number(tfr_call_input(call, 2));
+}
+
+bool native_celu_form(const tfr_call *call)
+{
+    return tfr_call_float(call, "alpha", 1.0f) != 0.0f;
+}
+
+bool native_cast_form(const tfr_call *call)
+{
+    return native_find_cast(tfr_call_input(call, 0)->dtype, tfr_call_output(call, 0)->dtype);
+}
+
+bool native_compare_form(const tfr_call *call)
+{
+    const tfr_operand *y = tfr_call_output(call, 0);
+
+    return native_is_float(tfr_call_input(call, 0)) && native_is_float(tfr_call_input(call, 1)) &&
+           y->rank <= 6;
+}
+
+bool native_select_form(const tfr_call *call)
+{
+    return native_is_float(tfr_call_input(call, 1)) && native_is_float(tfr_call_input(call, 2)) &&
+           native_is_float(tfr_call_output(call, 0)) && tfr_call_output(call, 0)->rank <= 6;
+}
+
+/* ---- moves ---- */
+
+bool native_transpose_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0);
+    return x->rank <= 6 && native_fits(x);
+}
+
+/* What only moves, with steps and places that inference has found. */
+bool native_strided_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0);
+    const uint64_t rank = (uint64_t)x->rank;
+    uint32_t i;
+
+    for (i = 0; i < call->n_outputs; i++) {
+        const tfr_operand *y = tfr_call_output(call, i);
+        if (!y || !native_is_float(y) || y->rank > NATIVE_STRIDED_RANK ||
+            tfr_operand_elements(y) == 0 || !native_fits(y))
+            return false;
+    }
+    if (strcmp(call->name, "Slice") == 0 &&
+        (!tfr_call_ints(call, "starts", rank) || !tfr_call_ints(call, "steps", rank)))
+        return false;
+    return native_is_float(x) && x->rank <= NATIVE_STRIDED_RANK && tfr_operand_elements(x) > 0 &&
+           native_fits(x) && call->n_outputs <= NATIVE_ITEM_OUTPUTS;
+}
