@@ -222,6 +222,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_half.h \
 	plugins/cpu-native/program_integer.c \
 	plugins/cpu-native/program_integer.h \
+	plugins/cpu-native/program_ir.c \
 	plugins/cpu-native/program_ir.h \
 	plugins/cpu-native/program_integer_run.c \
 	plugins/cpu-native/program_kernel.c \
@@ -243,6 +244,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_quantized.h \
 	plugins/cpu-native/program_quantized_run.c \
 	plugins/cpu-native/program_read.c \
+	plugins/cpu-native/program_read.h \
+	plugins/cpu-native/program_read_split.c \
 	plugins/cpu-native/program_reduce.c \
 	plugins/cpu-native/program_resize.c \
 	plugins/cpu-native/program_rows.c \

@@ -6,7 +6,9 @@
  *   program_forms.c   which calls items do: the table
  *   program_forms_window.c, program_forms_sums.c, program_forms_elementwise.c
  *                     of convolutions and pools; of products, reductions, norms; of the others
+ *   program_ir.c      the lists of items and values
  *   program_read.c    the group becomes a list of items over numbered values
+ *   program_read_split.c the nodes that become several items
  *   program_find.c    who makes and who reads a value
  *   program_images.c  transposes and pads around convolutions that need not be
  *   program_lift.c    windows over one or three axes become windows over two
@@ -111,6 +113,9 @@ float native_known(const tfr_operand *o);
 /* ---- program_read.c ---- */
 
 int32_t native_read(native_ir *ir, tfr_err *err);
+
+/* ---- program_ir.c ---- */
+
 void native_ir_end(native_ir *ir);
 /* The number of a new value like another, or of a new item; 0 and ir->failed without memory. */
 int native_new_value(native_ir *ir, const native_value *like);

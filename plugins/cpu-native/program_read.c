@@ -1,124 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program_read.c: the nodes of a group as items over values. */
+/*
+ * program_read.c: the nodes of a group as items over values. Nodes that become several items are
+ * read further in program_read_split.c, or where the steps of their op are made.
+ */
 #include "program_integer.h"
+#include "program_read.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-const tfr_program_node *native_graph_node(const tfr_program_graph *graph, int i)
-{
-    return (const tfr_program_node *)(const void *)((const char *)graph->nodes +
-                                                    (size_t)i * graph->node_stride);
-}
-
-const tfr_program_value *native_graph_value(const tfr_program_graph *graph, int i)
-{
-    return (const tfr_program_value *)(const void *)((const char *)graph->values +
-                                                     (size_t)i * graph->value_stride);
-}
-
-/* ---- the lists ---- */
-
-static bool grow(void **list, int n, int *room, size_t size)
-{
-    int more = *room ? *room * 2 : 64;
-    void *p;
-
-    if (n < *room)
-        return true;
-    p = realloc(*list, (size_t)more * size);
-    if (!p)
-        return false;
-    *list = p;
-    *room = more;
-    return true;
-}
-
-int native_new_value(native_ir *ir, const native_value *like)
-{
-    native_value copy = *like;
-
-    if (!grow((void **)(void *)&ir->values, ir->n_values, &ir->room_values, sizeof *ir->values)) {
-        ir->failed = true;
-        return 0;
-    }
-    copy.root = ir->n_values;
-    copy.arg = -1;
-    copy.reduced = false;
-    copy.output = false;
-    copy.readers = 0;
-    copy.known = copy.unaligned = NULL;
-    ir->values[ir->n_values] = copy;
-    return ir->n_values++;
-}
-
-native_item *native_new_item(native_ir *ir, native_item_kind kind)
-{
-    static native_item nowhere; /* for writes after a failure; never read */
-    native_item *item;
-
-    if (!grow((void **)(void *)&ir->items, ir->n_items, &ir->room_items, sizeof *ir->items)) {
-        ir->failed = true;
-        return &nowhere;
-    }
-    item = &ir->items[ir->n_items++];
-    memset(item, 0, sizeof *item);
-    item->kind = kind;
-    item->node = item->residual = item->codes = item->strided = item->integer = -1;
-    memset(item->more, -1, sizeof item->more);
-    item->alpha = item->beta = 1.0f;
-    item->stride[0] = item->stride[1] = item->dilation[0] = item->dilation[1] = 1;
-    item->kernel[0] = item->kernel[1] = 1;
-    return item;
-}
-
-int native_new_strided(native_ir *ir, int n)
-{
-    int i;
-
-    for (i = 0; i < n; i++) {
-        if (!grow((void **)(void *)&ir->strided, ir->n_strided, &ir->room_strided,
-                  sizeof *ir->strided)) {
-            ir->failed = true;
-            return -1;
-        }
-        memset(&ir->strided[ir->n_strided++], 0, sizeof *ir->strided);
-    }
-    return ir->n_strided - n;
-}
-
-int64_t native_elements(const native_value *v)
-{
-    int64_t n = 1;
-    int i;
-
-    for (i = 0; i < v->rank; i++)
-        n *= v->dims[i];
-    return n;
-}
-
-/* Counts the readers of each value; an output of the program is read, too. */
-void native_count_readers(native_ir *ir)
-{
-    int i, k;
-
-    for (i = 0; i < ir->n_values; i++)
-        ir->values[i].readers = ir->values[i].output;
-    for (i = 0; i < ir->n_items; i++) {
-        const native_item *item = &ir->items[i];
-        if (item->kind == NATIVE_ITEM_NONE)
-            continue;
-        for (k = 0; k < item->n_inputs; k++) {
-            if (item->inputs[k] >= 0)
-                ir->values[item->inputs[k]].readers++;
-        }
-        if (item->residual >= 0)
-            ir->values[item->residual].readers++;
-    }
-}
-
-/* ---- reading ---- */
 
 static void read_values(native_ir *ir)
 {
@@ -308,122 +197,6 @@ static void read_sum(native_item *item, const tfr_call *call)
         item->axes |= 1u << axes->ints[i];
 }
 
-/* As the output's dims lie there; Slice and Split begin elsewhere. */
-static void read_strided(native_ir *ir, native_item *item, const tfr_call *call)
-{
-    const native_value *x = &ir->values[item->inputs[0]], *y = &ir->values[item->output];
-    const int64_t *starts = tfr_call_ints(call, "starts", (uint64_t)x->rank);
-    const int64_t *steps = tfr_call_ints(call, "steps", (uint64_t)x->rank);
-    const bool slices = strcmp(call->name, "Slice") == 0;
-    const int at = native_new_strided(ir, 1);
-    native_strided from, *s;
-    int d;
-
-    item->n_inputs = 1;
-    item->strided = at;
-    if (at < 0)
-        return;
-    s = &ir->strided[at];
-    native_lies_plain(x, &from);
-    native_lies_plain(y, s);
-    memcpy(s->to_steps, s->steps, sizeof s->steps);
-    for (d = 0; d < y->rank; d++) {
-        const int axis = d - (y->rank - x->rank);
-        s->steps[d] = axis < 0 || (x->dims[axis] == 1 && s->dims[d] != 1)
-                          ? 0
-                          : from.steps[axis] * (slices ? steps[axis] : 1);
-        if (slices)
-            s->offset += starts[axis] * from.steps[axis];
-    }
-}
-
-/* Outputs of Split follow each other along the axis: an item for each. */
-static void read_split(native_ir *ir, int at, const tfr_program_node *node)
-{
-    const native_item first = ir->items[at];
-    const native_value *x = &ir->values[first.inputs[0]];
-    const int64_t given = tfr_call_int(node->call, "axis", 0);
-    const int axis = (int)(given < 0 ? given + x->rank : given);
-    int64_t place = 0, step;
-    native_strided from;
-    uint32_t k;
-
-    if (ir->failed)
-        return;
-    native_lies_plain(x, &from);
-    step = from.steps[axis];
-    for (k = 0; k < node->call->n_outputs && !ir->failed; k++) {
-        native_item *item = k == 0 ? &ir->items[at] : native_new_item(ir, NATIVE_ITEM_STRIDED);
-        if (ir->failed)
-            return;
-        *item = first;
-        item->output = node->outputs[k];
-        read_strided(ir, item, node->call);
-        if (!ir->failed)
-            ir->strided[item->strided].offset = place * step;
-        place += ir->values[node->outputs[k]].dims[axis];
-    }
-}
-
-/* One known index: that part of the data, with other dims, so that readers find it there. */
-static void read_index(native_ir *ir, int at)
-{
-    const native_item gather = ir->items[at];
-    const native_value *index = &ir->values[gather.inputs[1]];
-    const bool wide = index->dtype == TFR_DTYPE_I64;
-    native_value x = ir->values[gather.inputs[0]], part = x;
-    native_strided from, *s;
-    int64_t place = 0;
-    int32_t narrow = 0;
-    native_item *item;
-
-    if (x.known || x.dtype != TFR_DTYPE_F32 || x.rank > NATIVE_STRIDED_RANK ||
-        native_elements(&x) == 0 || !index->known || native_elements(index) != 1 ||
-        (!wide && index->dtype != TFR_DTYPE_I32))
-        return;
-    memcpy(wide ? (void *)&place : &narrow, index->known, wide ? sizeof place : sizeof narrow);
-    place += narrow;
-    place += place < 0 ? x.dims[gather.axis] : 0;
-    if (place < 0 || place >= x.dims[gather.axis])
-        return;
-    part.dims[gather.axis] = 1;
-    ir->items[at].kind = NATIVE_ITEM_STRIDED;
-    ir->items[at].n_inputs = 1;
-    ir->items[at].output = native_new_value(ir, &part);
-    ir->items[at].strided = native_new_strided(ir, 1);
-    item = native_new_item(ir, NATIVE_ITEM_VIEW);
-    if (ir->failed)
-        return;
-    s = &ir->strided[ir->items[at].strided];
-    native_lies_plain(&x, &from);
-    native_lies_plain(&part, s);
-    memcpy(s->to_steps, s->steps, sizeof s->steps);
-    memcpy(s->steps, from.steps, sizeof s->steps);
-    s->offset = place * from.steps[gather.axis];
-    item->node = gather.node;
-    item->call = gather.call;
-    item->inputs[0] = ir->items[at].output;
-    item->n_inputs = 1;
-    item->output = gather.output;
-}
-
-/* The gradient of X, and one more item for that of the scale. */
-static void read_layer_norm_grad(native_ir *ir, int at, int output)
-{
-    native_item *item = &ir->items[at], *sums;
-
-    item->epsilon = tfr_call_float(item->call, "epsilon", 1e-5f);
-    item->rms = tfr_call_int(item->call, "rms", 0) != 0;
-    if (output < 0)
-        return;
-    sums = native_new_item(ir, NATIVE_ITEM_LAYER_NORM_SUMS);
-    if (ir->failed)
-        return;
-    *sums = ir->items[at];
-    sums->kind = NATIVE_ITEM_LAYER_NORM_SUMS;
-    sums->output = output;
-}
-
 /* BatchNormalization: X, scale, shift, mean, variance. */
 static void read_normalization(native_item *item, const tfr_call *call)
 {
@@ -496,7 +269,7 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
         read_sum(item, call);
         break;
     case NATIVE_ITEM_STRIDED:
-        read_strided(ir, item, call);
+        native_read_strided(ir, item, call);
         break;
     case NATIVE_ITEM_ARG:
         item->axes = native_axis(call, 0) == 0;
@@ -549,104 +322,6 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
     }
 }
 
-/* What MaxPool tells beside the maxima. */
-static void read_indices(native_ir *ir, int at, int output)
-{
-    native_item *item = native_new_item(ir, NATIVE_ITEM_INDICES);
-
-    if (ir->failed)
-        return;
-    *item = ir->items[at];
-    item->kind = NATIVE_ITEM_INDICES;
-    item->output = output;
-}
-
-/* Two items: the logarithms of softmax, which are an output or not, and their mean at the labels.
- */
-static void read_loss(native_ir *ir, int at, int log_prob)
-{
-    native_item *loss = native_new_item(ir, NATIVE_ITEM_LOSS), *item;
-
-    if (ir->failed)
-        return;
-    item = &ir->items[at];
-    *loss = *item;
-    if (log_prob < 0) {
-        const native_value copy = ir->values[item->inputs[0]];
-        log_prob = native_new_value(ir, &copy);
-    }
-    loss->inputs[0] = log_prob;
-    loss->n_inputs = 2;
-    item->kind = NATIVE_ITEM_LOG_SOFTMAX;
-    item->n_inputs = 1;
-    item->output = log_prob;
-}
-
-/* An output of a node, or a value that nobody else reads. */
-static int output_or_new(native_ir *ir, const tfr_program_node *node, uint32_t i, int like)
-{
-    const native_value copy = ir->values[like];
-
-    return i < node->call->n_outputs && node->outputs[i] >= 0 ? node->outputs[i]
-                                                              : native_new_value(ir, &copy);
-}
-
-/* Two items: the moments of the batch, and what is made with them. */
-static void read_batch_norm(native_ir *ir, int at, const tfr_program_node *node)
-{
-    native_item *norm = native_new_item(ir, NATIVE_ITEM_BATCH_NORM), *moments;
-    int mean, deviation, i;
-
-    if (ir->failed)
-        return;
-    mean = output_or_new(ir, node, 3, node->inputs[3]);
-    deviation = output_or_new(ir, node, 4, node->inputs[4]);
-    moments = &ir->items[at];
-    *norm = *moments;
-    norm->inputs[1] = mean;
-    norm->inputs[2] = deviation;
-    norm->inputs[3] = node->inputs[1];
-    norm->inputs[4] = node->inputs[2];
-    moments->kind = NATIVE_ITEM_MOMENTS;
-    moments->n_inputs = 3;
-    moments->inputs[1] = node->inputs[3];
-    moments->inputs[2] = node->inputs[4];
-    moments->output = mean;
-    moments->more[0] = deviation;
-    for (i = 1; i < 3; i++)
-        moments->more[i] = (uint32_t)i < node->call->n_outputs ? node->outputs[i] : -1;
-    moments->epsilon = tfr_call_float(node->call, "epsilon", 1e-5f);
-    moments->alpha = tfr_call_float(node->call, "momentum", 0.9f);
-    moments->unbiased = tfr_call_int(node->call, "unbiased", 0) != 0;
-}
-
-/* Two items: the sums over the batch, and the gradient of x with them. Inputs dY, X, mean, inverse
- * deviation, scale, shift where it is masked; then for the second the sums. */
-static void read_batch_norm_grad(native_ir *ir, int at, const tfr_program_node *node)
-{
-    native_item *grad = native_new_item(ir, NATIVE_ITEM_BATCH_NORM_GRAD), *sums;
-    int of_scale, of_shift;
-
-    if (ir->failed)
-        return;
-    of_scale = output_or_new(ir, node, 1, node->inputs[2]);
-    of_shift = output_or_new(ir, node, 2, node->inputs[2]);
-    sums = &ir->items[at];
-    sums->kind = NATIVE_ITEM_BATCH_NORM_SUMS;
-    sums->n_inputs = 6;
-    sums->inputs[2] = node->inputs[3];
-    sums->inputs[3] = node->inputs[4];
-    sums->inputs[4] = node->inputs[2];
-    sums->inputs[5] = -1;
-    *grad = *sums;
-    grad->kind = NATIVE_ITEM_BATCH_NORM_GRAD;
-    grad->n_inputs = 8;
-    grad->inputs[6] = of_scale;
-    grad->inputs[7] = of_shift;
-    sums->output = of_scale;
-    sums->more[0] = of_shift;
-}
-
 static int32_t read_node(native_ir *ir, int i, tfr_err *err)
 {
     const tfr_program_node *node = native_graph_node(ir->graph, i);
@@ -675,25 +350,26 @@ static int32_t read_node(native_ir *ir, int i, tfr_err *err)
     if (form && item->kind == NATIVE_ITEM_DEPTHWISE && !ir->failed)
         native_repeat_channels(ir, ir->n_items - 1);
     if (form && form->kind == NATIVE_ITEM_STRIDED && call->n_outputs > 1 && !ir->failed)
-        read_split(ir, ir->n_items - 1, node);
+        native_read_split(ir, ir->n_items - 1, node);
     if (form && form->kind == NATIVE_ITEM_GATHER && !ir->failed)
-        read_index(ir, ir->n_items - 1);
+        native_read_index(ir, ir->n_items - 1);
     if (form && form->kind == NATIVE_ITEM_ATTENTION && !ir->failed)
         native_read_attention(ir, ir->n_items - 1, node);
     if (form && form->kind == NATIVE_ITEM_BATCHED_PRODUCT && !ir->failed)
         native_read_einsum(ir, ir->n_items - 1);
     if (form && form->kind == NATIVE_ITEM_LAYER_NORM_GRAD && !ir->failed)
-        read_layer_norm_grad(ir, ir->n_items - 1, call->n_outputs > 1 ? (int)node->outputs[1] : -1);
+        native_read_layer_norm_grad(ir, ir->n_items - 1,
+                                    call->n_outputs > 1 ? (int)node->outputs[1] : -1);
     if (form && form->kind == NATIVE_ITEM_LOSS && !ir->failed)
-        read_loss(ir, ir->n_items - 1, call->n_outputs > 1 ? (int)node->outputs[1] : -1);
+        native_read_loss(ir, ir->n_items - 1, call->n_outputs > 1 ? (int)node->outputs[1] : -1);
     if (form && form->kind == NATIVE_ITEM_BATCH_NORM && form->sub == 0 && !ir->failed)
-        read_batch_norm(ir, ir->n_items - 1, node);
+        native_read_batch_norm(ir, ir->n_items - 1, node);
     if (form && form->kind == NATIVE_ITEM_BATCH_NORM_GRAD && !ir->failed)
-        read_batch_norm_grad(ir, ir->n_items - 1, node);
+        native_read_batch_norm_grad(ir, ir->n_items - 1, node);
     if (form && form->kind == NATIVE_ITEM_TOP_K && call->n_outputs > 1)
         item->more[0] = (int)node->outputs[1];
     if (form && form->kind == NATIVE_ITEM_POOL && call->n_outputs > 1 && node->outputs[1] >= 0)
-        read_indices(ir, ir->n_items - 1, node->outputs[1]);
+        native_read_indices(ir, ir->n_items - 1, node->outputs[1]);
     return TFR_OK;
 }
 
@@ -712,19 +388,4 @@ int32_t native_read(native_ir *ir, tfr_err *err)
     if (ir->failed)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a program of %u nodes", ir->graph->n_nodes);
     return status;
-}
-
-void native_ir_end(native_ir *ir)
-{
-    int i;
-
-    for (i = 0; i < ir->n_items; i++) {
-        free(ir->items[i].chain);
-        free(ir->items[i].front);
-    }
-    free(ir->values);
-    free(ir->twins);
-    free(ir->strided);
-    free(ir->integers);
-    free(ir->items);
 }
