@@ -228,6 +228,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_kernel.c \
 	plugins/cpu-native/program_kit.c \
 	plugins/cpu-native/program_layout.c \
+	plugins/cpu-native/program_layout.h \
+	plugins/cpu-native/program_layout_conv.c \
 	plugins/cpu-native/program_factors.c \
 	plugins/cpu-native/program_images.c \
 	plugins/cpu-native/program_lift.c \
@@ -251,6 +253,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_rows.c \
 	plugins/cpu-native/program_rows_grad.c \
 	plugins/cpu-native/program_run.c \
+	plugins/cpu-native/program_samples.c \
 	plugins/cpu-native/program_select.h \
 	plugins/cpu-native/program_sparse.c \
 	plugins/cpu-native/program_stages.c \

@@ -16,6 +16,8 @@
  *   program_branches.c convolutions of one image that are summed are one
  *   program_fuse.c    items take over activations, residual sums and pools that follow them
  *   program_layout.c  which values are blocked; items that reorder are put in between
+ *   program_layout_conv.c the same of convolutions, and what is put in front of them
+ *   program_samples.c which values hold one sample after the other
  *   program_tokens.c  which images have the channels last, as transformers have them
  *   program_channels.c channels of blocked images that are cut out or put together
  *   program_front.c   convolutions of 1 x 1 as parts of depthwise ones
@@ -156,8 +158,13 @@ void native_fuse(native_ir *ir);
 int32_t native_layout(native_ir *ir, tfr_err *err);
 /* Once layouts are known. */
 int32_t native_fuse_fronts(native_ir *ir, tfr_err *err);
+
+/* ---- program_samples.c ---- */
+
 /* Whether the item does for each sample the same without the others. */
 bool native_is_separable(const native_ir *ir, const native_item *item);
+/* Sets samples and separable of ir, and which values are batched. */
+void native_find_samples(native_ir *ir);
 
 /* ---- program_group_norm.c ---- */
 

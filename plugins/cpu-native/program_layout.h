@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program_layout.h: what program_layout.c and program_layout_conv.c ask of each other. */
+#ifndef NATIVE_PROGRAM_LAYOUT_H
+#define NATIVE_PROGRAM_LAYOUT_H
+
+#include "program.h"
+
+/* ---- program_layout.c ---- */
+
+/* The number of a value like another, without a twin; 0 and ir->failed without memory. */
+int native_add_value(native_ir *ir, int like);
+/* The value in the layout that is wanted: itself, or its twin, which an item REORDER makes. */
+int native_as(native_ir *ir, int value, bool blocked);
+
+/* ---- program_layout_conv.c ---- */
+
+/* What they change is in the item; they may put others in front of it. */
+void native_lay_conv(native_ir *ir, native_item *item);
+void native_lay_conv_grad_filter(native_ir *ir, native_item *item);
+/* Of a CONV whose layout is known. */
+void native_take_steps(native_ir *ir, native_item *conv);
+
+#endif
