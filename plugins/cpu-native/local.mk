@@ -197,6 +197,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_chain.c \
 	plugins/cpu-native/program_channels.c \
 	plugins/cpu-native/program_columns.c \
+	plugins/cpu-native/program_concat.c \
 	plugins/cpu-native/program_conv.c \
 	plugins/cpu-native/program_conv_groups.c \
 	plugins/cpu-native/program_conv_weights.c \

@@ -23,8 +23,8 @@
  *   program_front.c   convolutions of 1 x 1 as parts of depthwise ones
  *   program_plan.c    items become steps with addresses in an arena, for a number of samples
  *   program_kit.c     what the makers of steps ask of it
- *   program_conv.c, program_window.c, program_flat.c, program_move.c, program_rows.c
- *                     the steps of each kind of item
+ *   program_conv.c, program_window.c, program_flat.c, program_concat.c, program_move.c,
+ *   program_rows.c    the steps of each kind of item
  *   program_conv_groups.c convolutions in groups
  *   program_tile_table.c which pixels tiles of convolutions have, and where these find their taps
  *   program_pack.c    packed constants of steps
@@ -517,10 +517,11 @@ void native_plan_act(native_planner *p, const native_item *item);
 void native_plan_binary(native_planner *p, const native_item *item);
 void native_plan_copy(native_planner *p, const native_item *item);
 void native_plan_reorder(native_planner *p, const native_item *item);
+void native_plan_pad(native_planner *p, const native_item *item);
+/* program_concat.c */
+void native_plan_concat(native_planner *p, const native_item *item);
 /* program_tokens.c: from or to channels last */
 void native_plan_turn(native_planner *p, const native_item *item);
-void native_plan_pad(native_planner *p, const native_item *item);
-void native_plan_concat(native_planner *p, const native_item *item);
 /* program_channels.c: blocked images, also from one that STRIDED cuts */
 void native_plan_channels(native_planner *p, const native_item *item);
 /* program_resize.c */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * program_flat.c: what goes over memory element by element: functions of one and two operands, the
- * second perhaps spread over dims of the first, and copies from one layout to another.
+ * second perhaps spread over dims of the first, copies from one layout to another, and zeros around
+ * images.
  */
-#include "program_integer.h"
+#include "program.h"
 
 #include <string.h>
 
@@ -395,130 +396,4 @@ void native_plan_pad(native_planner *p, const native_item *item)
     }
     native_add_run(p, run_pad, r, native_first_dim(p, x) * x->dims[1] * r->out_frames,
                    (double)native_count(p, y) * 0.2);
-}
-
-enum {
-    CONCAT_PART = 32768, /* bytes of a number of work, about */
-    SHORT_PIECES = 32,   /* bytes of each input for an outer index, on average */
-    COLUMN_ROWS = 512
-};
-
-/* Along channels blocked values of 8 bits go pixel by pixel. */
-typedef struct concat {
-    int n;
-    native_ref from[NATIVE_ITEM_INPUTS], to;
-    const native_int8_isa *isa;
-    const native_regrid *grids[NATIVE_ITEM_INPUTS]; /* that bytes change to, or NULL */
-    int64_t inner[NATIVE_ITEM_INPUTS], all;         /* bytes of each outer index */
-    int64_t parts, rows, size;                      /* outer indices; bytes of an element */
-} concat;
-
-static void put_bytes(const concat *c, int k, const char *from, char *to, int64_t n)
-{
-    if (c->grids[k])
-        native_change_grid(c->isa, c->grids[k], (const uint8_t *)from, (uint8_t *)to, n);
-    else
-        memcpy(to, from, (size_t)n);
-}
-
-/*
- * A few elements of each input for an outer index, as coordinates have them: a call for each would
- * cost more than what it copies, so one input after the other puts its columns.
- */
-#define PUT_COLUMNS(bits)                                                                          \
-    static void put_columns_##bits(const char *from, char *to, int64_t n, int64_t inner,           \
-                                   int64_t all)                                                    \
-    {                                                                                              \
-        const uint##bits##_t *x = (const void *)from;                                              \
-        uint##bits##_t *y = (void *)to;                                                            \
-        int64_t i, j;                                                                              \
-        for (i = 0; i < n && inner == 1; i++)                                                      \
-            y[i * all] = x[i];                                                                     \
-        for (i = 0; i < n && inner > 1; i++)                                                       \
-            for (j = 0; j < inner; j++)                                                            \
-                y[i * all + j] = x[i * inner + j];                                                 \
-    }
-PUT_COLUMNS(32)
-PUT_COLUMNS(64)
-
-/* Numbers count groups of outer indices. */
-static void run_columns(const void *params, const native_bases *bases, int64_t begin, int64_t end)
-{
-    const concat *c = params;
-    const int64_t first = begin * COLUMN_ROWS,
-                  n = (end * COLUMN_ROWS < c->rows ? end * COLUMN_ROWS : c->rows) - first;
-    char *to = (char *)native_at(bases, &c->to) + first * c->all;
-    int k;
-
-    for (k = 0; k < c->n; to += c->inner[k++]) {
-        const char *from = (const char *)native_at(bases, &c->from[k]) + first * c->inner[k];
-        if (c->size == 4)
-            put_columns_32(from, to, n, c->inner[k] / 4, c->all / 4);
-        else
-            put_columns_64(from, to, n, c->inner[k] / 8, c->all / 8);
-    }
-}
-
-/* Numbers count outer indices, in them parts of what each has. */
-static void run_concat(const void *params, const native_bases *bases, int64_t begin, int64_t end)
-{
-    const concat *c = params;
-    char *to = (char *)native_at(bases, &c->to);
-    int64_t i;
-    int k;
-
-    for (i = begin; i < end; i++) {
-        const int64_t outer = i / c->parts, part = i % c->parts;
-        const int64_t first = part * c->all / c->parts, last = (part + 1) * c->all / c->parts;
-        int64_t at = 0;
-        for (k = 0; k < c->n; at += c->inner[k++]) {
-            const int64_t low = first > at ? first - at : 0;
-            const int64_t high = last - at < c->inner[k] ? last - at : c->inner[k];
-            if (low < high)
-                put_bytes(c, k,
-                          (const char *)native_at(bases, &c->from[k]) + outer * c->inner[k] + low,
-                          to + outer * c->all + at + low, high - low);
-        }
-    }
-}
-
-void native_plan_concat(native_planner *p, const native_item *item)
-{
-    const native_value *y = &p->ir->values[item->output];
-    int axis = item->axis < 0 ? item->axis + y->rank : item->axis, k, d;
-    const int64_t size = tfr_dtype_bits(y->dtype) / 8, n = native_count(p, y);
-    const int last = y->blocked && size == 1 ? axis + 1 : y->rank;
-    concat *c;
-
-    if (y->blocked && y->dtype == TFR_DTYPE_F32) {
-        native_plan_channels(p, item);
-        return;
-    }
-    c = native_keep(p, sizeof *c);
-    if (!c)
-        return;
-    c->n = item->n_inputs;
-    c->isa = p->ir->device->int8;
-    c->to = native_ref_of(p, item->output);
-    for (k = 0; k < c->n; k++) {
-        const native_value *x = &p->ir->values[item->inputs[k]];
-        c->from[k] = native_ref_of(p, item->inputs[k]);
-        if (item->integer >= 0)
-            c->grids[k] = native_new_regrid(p, &p->ir->integers[item->integer + k].x,
-                                            &p->ir->integers[item->integer + k].y);
-        c->inner[k] = size;
-        for (d = axis; d < last; d++)
-            c->inner[k] *= d == 0 ? native_first_dim(p, x) : x->dims[d];
-        c->all += c->inner[k];
-    }
-    c->size = size;
-    c->rows = c->all > 0 ? n * size / c->all : 0;
-    if ((size == 4 || size == 8) && c->rows > 1 && c->all <= c->n * SHORT_PIECES) {
-        native_add_run(p, run_columns, c, (c->rows + COLUMN_ROWS - 1) / COLUMN_ROWS,
-                       (double)n * 0.5);
-        return;
-    }
-    c->parts = c->all > CONCAT_PART ? c->all / CONCAT_PART : 1;
-    native_add_run(p, run_concat, c, c->all > 0 ? n * size / c->all * c->parts : 0,
-                   (double)n * 0.1);
 }
