@@ -59,7 +59,10 @@ unit_tests = \
 	tests/test_images \
 	tests/test_immediate \
 	tests/test_immediate_queues \
+	tests/test_int8_depthwise \
 	tests/test_int8_product \
+	tests/test_int8_results \
+	tests/test_int8_winograd \
 	tests/test_loader \
 	tests/test_mapped \
 	tests/test_optimize \
@@ -392,11 +395,21 @@ tests_test_gemm_modes_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
 tests_test_gemm_modes_LDADD = $(tests_test_gemm_LDADD)
 tests_test_gemm_modes_SOURCES = tests/test_gemm_modes.c tests/gemm_kit.h $(tfr_native_gemm)
 
-tests_test_int8_product_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
-tests_test_int8_product_LDADD = $(tests_test_gemm_LDADD)
-tests_test_int8_product_SOURCES = tests/test_int8_product.c $(tfr_native_int8) \
+tfr_int8_kit = tests/int8_kit.h $(tfr_native_int8) \
 	plugins/cpu-native/level.c plugins/cpu-native/level.h \
 	plugins/cpu-native/vec_avx2.h plugins/cpu-native/vec_end.h
+tests_test_int8_product_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
+tests_test_int8_product_LDADD = $(tests_test_gemm_LDADD)
+tests_test_int8_product_SOURCES = tests/test_int8_product.c $(tfr_int8_kit)
+tests_test_int8_depthwise_CPPFLAGS = $(tests_test_int8_product_CPPFLAGS)
+tests_test_int8_depthwise_LDADD = $(tests_test_int8_product_LDADD)
+tests_test_int8_depthwise_SOURCES = tests/test_int8_depthwise.c $(tfr_int8_kit)
+tests_test_int8_results_CPPFLAGS = $(tests_test_int8_product_CPPFLAGS)
+tests_test_int8_results_LDADD = $(tests_test_int8_product_LDADD)
+tests_test_int8_results_SOURCES = tests/test_int8_results.c $(tfr_int8_kit)
+tests_test_int8_winograd_CPPFLAGS = $(tests_test_int8_product_CPPFLAGS)
+tests_test_int8_winograd_LDADD = $(tests_test_int8_product_LDADD)
+tests_test_int8_winograd_SOURCES = tests/test_int8_winograd.c $(tfr_int8_kit)
 
 tests_test_nbits_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
 tests_test_nbits_LDADD = $(tests_test_gemm_LDADD)
