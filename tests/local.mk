@@ -147,6 +147,9 @@ unit_tests = \
 	tests/test_program_failure \
 	tests/test_program_memory \
 	tests/test_quantize \
+	tests/test_quantize_activations \
+	tests/test_quantize_float16 \
+	tests/test_quantize_weights \
 	tests/test_random \
 	tests/test_schedule \
 	tests/test_session \
@@ -897,9 +900,19 @@ tests_test_mapped_LDADD = $(TFR_TEST_FORMATS)
 tests_test_mapped_SOURCES = tests/onnx_build.h tests/session_kit.h tests/temp_path.h \
 	tests/test_mapped.c
 
+tfr_quantize_kit = tests/graph_text.h tests/pass_kit.h tests/quantize_kit.h
 tests_test_quantize_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_quantize_LDADD = $(TFR_TEST_NN)
-tests_test_quantize_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_quantize.c
+tests_test_quantize_SOURCES = $(tfr_quantize_kit) tests/test_quantize.c
+tests_test_quantize_activations_CPPFLAGS = $(tests_test_quantize_CPPFLAGS)
+tests_test_quantize_activations_LDADD = $(tests_test_quantize_LDADD)
+tests_test_quantize_activations_SOURCES = $(tfr_quantize_kit) tests/test_quantize_activations.c
+tests_test_quantize_float16_CPPFLAGS = $(tests_test_quantize_CPPFLAGS)
+tests_test_quantize_float16_LDADD = $(tests_test_quantize_LDADD)
+tests_test_quantize_float16_SOURCES = $(tfr_quantize_kit) tests/test_quantize_float16.c
+tests_test_quantize_weights_CPPFLAGS = $(tests_test_quantize_CPPFLAGS)
+tests_test_quantize_weights_LDADD = $(tests_test_quantize_LDADD)
+tests_test_quantize_weights_SOURCES = $(tfr_quantize_kit) tests/test_quantize_weights.c
 
 tests_test_recompute_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_recompute_LDADD = $(TFR_TEST_NN)
