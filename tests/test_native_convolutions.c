@@ -328,6 +328,46 @@ TEST(channels_of_zeros_are_added_in_blocks)
           "out Sigmoid(Pad(y,[0,3,0,0,0,9,0,0]))");
 }
 
+/* Lanes are inputs, and outputs leave plain: no step puts blocks of them in order. */
+TEST(few_outputs_are_written_plain)
+{
+    const char *graph = "in x ? 4 9 9; const v 16 4 3 3; const w %d 16 3 3; y = Relu(Conv(x,v));"
+                        "out Sigmoid(Conv{pads=1,1,1,1}(y,w))";
+    char text[200];
+
+    snprintf(text, sizeof text, graph, 2);
+    CHECK_INT(2, kernels_of(text));
+    snprintf(text, sizeof text, graph, 16);
+    CHECK_INT(3, kernels_of(text));
+}
+
+TEST(few_outputs_have_all_of_their_windows)
+{
+    check("in x ? 32 21 23; const w 1 32 3 3; const b 1; y = Relu(x);"
+          "out Sigmoid(Conv{pads=1,1,1,1}(y,w,b))");
+    check("in x ? 21 9 25; const w 2 21 5 7; const b 2; y = Relu(x);"
+          "out Conv{pads=2,3,2,3;strides=2,2}(y,w,b)");
+    check("in x ? 45 15 13; const w 3 45 3 3; y = Relu(x);"
+          "out Tanh(Conv{pads=3,2,1,4;dilations=2,3}(y,w))");
+    check("in x ? 16 4 3; const w 4 16 3 5; const b 4; y = Relu(x);"
+          "out Relu(Conv{pads=1,2,1,2}(y,w,b))");
+    check("in x ? 64 7 30; const w 3 64 1 1; const b 3; y = Relu(x); out Conv(y,w,b)");
+    check("in x ? 24 60; const w 1 24 7; const b 1; y = Relu(x); out Tanh(Conv{pads=3,3}(y,w,b))");
+    check("in x ? 32 5 6 19; const w 1 32 3 3 3; const b 1; y = Relu(x);"
+          "out Conv{pads=1,1,1,1,1,1}(y,w,b)");
+    check("in x ? 16 7 12 13; const w 2 16 2 3 3; y = Relu(x);"
+          "out Conv{pads=1,0,2,0,1,1;dilations=3,1,1;strides=2,1,1}(y,w)");
+    check("in x ? 32 1 20; const w 2 32 3 3; y = Relu(x); out Conv{pads=1,1,1,1}(y,w)");
+}
+
+TEST(few_outputs_are_added_to_a_residual)
+{
+    check("in x ? 3 12 17; const v 32 3 3 3; const w 3 32 3 3; const b 3;"
+          "y = Relu(Conv{pads=1,1,1,1}(x,v)); out Relu(Add(Conv{pads=1,1,1,1}(y,w,b),x))");
+    check("in x ? 16 6 17; const v 2 16 1 1; const w 2 16 3 3; const u 24 2 3 3; y = Relu(x);"
+          "z = Sigmoid(Add(Conv{pads=1,1,1,1}(y,w),Conv(y,v))); out Conv{pads=1,1,1,1}(z,u)");
+}
+
 static const test_case cases[] = {
     CASE(a_convolution_of_few_channels_begins_a_chain),
     CASE(square_kernels_keep_size_and_channels),
@@ -353,5 +393,8 @@ static const test_case cases[] = {
     CASE(zeros_around_an_image_are_those_of_its_convolution),
     CASE(borders_that_are_no_zeros_stay_around_an_image),
     CASE(channels_of_zeros_are_added_in_blocks),
+    CASE(few_outputs_are_written_plain),
+    CASE(few_outputs_have_all_of_their_windows),
+    CASE(few_outputs_are_added_to_a_residual),
 };
 TEST_MAIN(cases)

@@ -121,6 +121,28 @@ typedef struct native_row {
 } native_row;
 
 /*
+ * One row of outputs, of a convolution with few of them, over a blocked source: to[o to_out + x] is
+ * the sum over blocks of inputs, lines and columns of the window. Lines are those that are there.
+ */
+enum { NATIVE_FEW_OUTS = 4 };
+typedef struct native_few_line {
+    int64_t source, weights; /* floats from the plane of a block, from its weights */
+} native_few_line;
+typedef struct native_few_outs {
+    const float *source; /* block 0 */
+    int64_t plane, blocks;
+    const native_few_line *lines;
+    int n_lines, outs;
+    int64_t width, out_width, left;   /* left: of the first window; may be negative */
+    int64_t kernel, stride, dilation; /* of columns */
+    const float *weights;             /* of a block [line][column][output], each a vector */
+    int64_t weights_block;
+    const float *bias; /* a number for each output */
+    float *to;
+    int64_t to_out;
+} native_few_outs;
+
+/*
  * to[row][column] += sum over terms of x[row] y[column]: rows are numbers beside each other, or at
  * offsets (apart), columns are blocks of vectors. Terms come in three loops, the innermost last.
  */
@@ -245,6 +267,7 @@ struct native_isa {
     void (*norm_grad_plane)(const native_norm *norm);
     void (*depthwise_row)(const native_row *row);
     void (*depthwise_row_of_blocks)(const native_row *row);
+    void (*few_outs_row)(const native_few_outs *row);
     void (*pool_row)(const native_row *row);
     /* The mean over n vectors. */
     void (*mean)(const float *from, int64_t n, float *to);

@@ -439,6 +439,7 @@ static inline vec end_row(const native_row *r, vec v, int64_t x)
 }
 
 #include "isa_depthwise.h"
+#include "isa_few_outs.h"
 
 static void pool_row(const native_row *r)
 {
@@ -646,6 +647,7 @@ const native_isa ISA_TABLE = {
     .norm_grad_plane = norm_grad_plane,
     .depthwise_row = depthwise_row,
     .depthwise_row_of_blocks = depthwise_row_of_blocks,
+    .few_outs_row = few_outs_row,
     .pool_row = pool_row,
     .mean = mean_of,
     .act = act_loop,

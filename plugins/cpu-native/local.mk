@@ -138,6 +138,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_cast.h \
 	plugins/cpu-native/isa_depthwise.h \
 	plugins/cpu-native/isa_elementwise.h \
+	plugins/cpu-native/isa_few_outs.h \
 	plugins/cpu-native/isa_few_rows.h \
 	plugins/cpu-native/isa_fold.h \
 	plugins/cpu-native/isa_kernels.h \
@@ -204,6 +205,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_dynamic.c \
 	plugins/cpu-native/program_einsum.c \
 	plugins/cpu-native/program_elementwise.c \
+	plugins/cpu-native/program_few_outs.c \
 	plugins/cpu-native/program_few_rows.c \
 	plugins/cpu-native/program_find.c \
 	plugins/cpu-native/program_flat.c \

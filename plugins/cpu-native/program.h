@@ -28,6 +28,7 @@
  *   program_conv_groups.c convolutions in groups
  *   program_tile_table.c which pixels tiles of convolutions have, and where these find their taps
  *   program_pack.c    packed constants of steps
+ *   program_few_outs.c convolutions with few outputs
  *   program_few_rows.c products whose weights are most of what they read
  *   program_winograd.c, program_product.c
  *                     those of 3 x 3 convolutions with fewer products, and of large products
@@ -481,6 +482,9 @@ void native_align_known(native_planner *p);
 /* program_conv.c */
 void native_plan_conv(native_planner *p, const native_item *item);
 void native_plan_product(native_planner *p, const native_item *item);
+/* program_few_outs.c: once the layouts of what it reads are known. */
+bool native_has_few_outs(const native_ir *ir, const native_item *item);
+void native_plan_few_outs(native_planner *p, const native_item *item);
 /* program_few_rows.c */
 bool native_has_few_rows(const native_planner *p, const native_item *item);
 void native_plan_few_rows(native_planner *p, const native_item *item);

@@ -103,10 +103,11 @@ void native_lay_conv(native_ir *ir, native_item *item)
         item->depth.size = frames_of(&item->depth);
         item->pad[0] = item->pad[1] = item->depth.pad = 0;
     }
-    item->residual = native_as(ir, item->residual, true);
+    item->few_outs = native_has_few_outs(ir, item);
+    item->residual = native_as(ir, item->residual, !item->few_outs);
     if (ir->failed)
         return;
-    ir->values[item->output].blocked = !y.last;
+    ir->values[item->output].blocked = !y.last && !item->few_outs;
     if (item->codes >= 0)
         ir->values[item->codes].blocked = true;
 }

@@ -286,7 +286,9 @@ static void plan_conv(native_planner *p, const native_item *item)
 {
     const int form = native_winograd_form(p, item);
 
-    if (native_takes_bf16(p, item))
+    if (item->few_outs)
+        native_plan_few_outs(p, item);
+    else if (native_takes_bf16(p, item))
         native_plan_bf16_conv(p, item);
     else if (form >= 0)
         native_plan_winograd(p, item, form);
