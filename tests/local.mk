@@ -182,6 +182,7 @@ unit_tests = \
 	tests/test_verify_random \
 	tests/test_wire \
 	tests/test_winograd \
+	tests/test_winograd_errors \
 	tests/test_winograd_grad \
 	tests/test_writer \
 	$(NULL)
@@ -857,8 +858,12 @@ tests_test_verify_random_SOURCES = tests/test_verify_random.c cli/verify_random.
 tests_test_winograd_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
 	-I$(top_srcdir)/plugins/cpu-native
 tests_test_winograd_LDADD = $(TFR_TEST_CORE)
-tests_test_winograd_SOURCES = \
-	tests/test_winograd.c \
+tests_test_winograd_SOURCES = tests/test_winograd.c $(tfr_winograd_kit)
+tests_test_winograd_errors_CPPFLAGS = $(tests_test_winograd_CPPFLAGS)
+tests_test_winograd_errors_LDADD = $(tests_test_winograd_LDADD)
+tests_test_winograd_errors_SOURCES = tests/test_winograd_errors.c $(tfr_winograd_kit)
+tfr_winograd_kit = \
+	tests/winograd_kit.h \
 	plugins/cpu-native/isa.c \
 	plugins/cpu-native/isa_avx2.c \
 	plugins/cpu-native/isa_avx512.c \
