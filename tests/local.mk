@@ -106,6 +106,7 @@ unit_tests = \
 	tests/test_native_pooled \
 	tests/test_native_convolutions \
 	tests/test_native_attention \
+	tests/test_native_half \
 	tests/test_native_images \
 	tests/test_native_programs \
 	tests/test_native_quantized \
@@ -623,6 +624,10 @@ tests_test_native_convolutions_SOURCES = tests/test_native_convolutions.c \
 tests_test_native_tokens_CPPFLAGS = $(tests_test_native_programs_CPPFLAGS)
 tests_test_native_tokens_LDADD = $(tests_test_native_programs_LDADD)
 tests_test_native_tokens_SOURCES = tests/test_native_tokens.c \
+	tests/native_program_kit.h tests/graph_text.h
+tests_test_native_half_CPPFLAGS = $(tests_test_native_programs_CPPFLAGS)
+tests_test_native_half_LDADD = $(tests_test_native_programs_LDADD)
+tests_test_native_half_SOURCES = tests/test_native_half.c \
 	tests/native_program_kit.h tests/graph_text.h
 tests_test_native_images_CPPFLAGS = $(tests_test_native_programs_CPPFLAGS)
 tests_test_native_images_LDADD = $(tests_test_native_programs_LDADD)

@@ -36,6 +36,13 @@ for hidden in avx512f "avx512f avx2"; do
     else
         fail "weights of 4 and 8 bits without $hidden: $(cat "$tmp/out")"
     fi
+    for of in attention half; do
+        if TFRUN_HIDE_CPU_FEATURES=$hidden "$TFR_BUILDDIR/tests/test_native_$of" >"$tmp/out" 2>&1; then
+            pass "programs of $of are right without $hidden"
+        else
+            fail "programs of $of without $hidden: $(cat "$tmp/out")"
+        fi
+    done
 done
 quantized=$TFR_BUILDDIR/tests/test_native_quantized
 for hidden in avx512f "avx512f avx2"; do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Attention as exporters write it in parts is one step of native's programs, whatever stands
- * between the heads and their products, and makes what the reference makes.
+ * between the heads and their products, and makes what the reference makes; so is the op Attention.
  */
 #include "native_program_kit.h"
 
@@ -128,6 +128,87 @@ TEST(operands_that_others_read_stay)
                "out Add(MatMul(s,a),MatMul(Add(MatMul(q,l),m),q))");
 }
 
+/* ---- masks, the op, shared heads ---- */
+
+TEST(attention_of_several_heads)
+{
+    uint32_t n_launches;
+    compare("in x ? 10 32; const q 32 32; const k 32 32; const v 32 32; const o 32 32;"
+            "a = Transpose{perm=0,2,1,3}(Reshape(MatMul(x,q),[0,10,4,8]));"
+            "b = Transpose{perm=0,2,3,1}(Reshape(MatMul(x,k),[0,10,4,8]));"
+            "c = Transpose{perm=0,2,1,3}(Reshape(MatMul(x,v),[0,10,4,8]));"
+            "s = Softmax{axis=-1}(Mul(MatMul(a,b),0.01));"
+            "y = Reshape(Transpose{perm=0,2,1,3}(MatMul(s,c)),[0,10,32]); out Add(x,MatMul(y,o))",
+            &n_launches);
+}
+
+TEST(attention_is_one_step_with_its_scale_mask_and_heads)
+{
+    static const char heads[] =
+        "in x ? 48 64; const q 64 64; const k 64 64; const m 1 1 48 48;"
+        "const n 48; a = Transpose{perm=0,2,1,3}(Reshape(MatMul(x,q),[0,48,4,16]));"
+        "r = Reshape(MatMul(x,k),[0,48,4,16]); b = Transpose{perm=0,2,3,1}(r);";
+    static const char *const scores[] = {
+        "s = Softmax{axis=-1}(Add(Div(MatMul(a,b),300),Mul(m,-5)));",
+        "s = Softmax(Mul(0.01,MatMul(a,b)));", "s = Softmax{axis=3}(Add(Mul(n,-3),MatMul(a,b)));",
+        ("t = Transpose{perm=0,1,3,2}(Transpose{perm=0,2,1,3}(r));"
+         "s = Softmax(Add(Mul(MatMul(Mul(a,0.01),t),0.5),Relu(n)));"),
+        "s = Softmax(Mul(MatMul(a,Relu(b)),0.003));"};
+    char text[2000];
+    for (size_t i = 0; i < sizeof scores / sizeof scores[0]; i++) {
+        snprintf(text, sizeof text,
+                 "%s%s z = Transpose{perm=0,2,1,3}(MatMul(s,a)); out Reshape(z,[0,48,64])", heads,
+                 scores[i]);
+        check(text);
+        snprintf(text, sizeof text, "%s%s out MatMul(s,a)", heads, scores[i]);
+        check(text);
+    }
+}
+
+TEST(attention_reads_a_mask_of_each_sample)
+{
+    check("in x ? 16 32; const q 32 32; const w 32 16;"
+          "a = Transpose{perm=0,2,1,3}(Reshape(MatMul(x,q),[0,16,2,16]));"
+          "m = Reshape(MatMul(x,w),[0,1,16,16]);"
+          "s = Softmax(Add(MatMul(a,Transpose{perm=0,1,3,2}(a)),m));"
+          "out Transpose{perm=0,2,1,3}(MatMul(s,a))");
+}
+
+/* More rows than a block has, of which each sees a part of the keys. */
+TEST(the_op_attention_is_in_the_program_in_all_its_forms)
+{
+    static const char x[] = "in x ? 100 64; const q 64 64; const k 64 32; const v 64 32;"
+                            "a = MatMul(x,q); b = MatMul(x,k); c = MatMul(x,v);"
+                            "d = Transpose{perm=0,2,1,3}(Reshape(a,[0,100,4,16]));"
+                            "e = Transpose{perm=0,2,1,3}(Reshape(b,[0,100,2,16]));"
+                            "f = Transpose{perm=0,2,1,3}(Reshape(c,[0,100,2,16]));";
+    static const char *const ends[] = {
+        "out Attention{q_num_heads=4;kv_num_heads=2;is_causal=1;scale=0.02}(a,b,c)",
+        "out Transpose{perm=0,2,1,3}(Attention{is_causal=1;scale=0.02}(d,e,f))",
+        "out Attention{left_window_size=20;right_window_size=5;softcap=3.0;scale=0.02}(d,e,f)",
+        "const m 100 100; out Attention{scale=0.02}(d,e,f,Greater(m,0))",
+        "const m 4 1 100; out Attention{scale=0.02;is_causal=1}(d,e,f,Mul(m,3))"};
+    char text[2000];
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        snprintf(text, sizeof text, "%s%s", x, ends[i]);
+        check(text);
+    }
+}
+
+TEST(heads_of_keys_that_are_a_part_of_a_product_are_the_right_ones)
+{
+    check("in x 2 4 8; const w 8 16; a,b = Split{axis=2;num_outputs=2}(MatMul(x,w));"
+          "y,k = Attention{q_num_heads=2;kv_num_heads=2}(a,b,b);"
+          "out Add(Reshape(y,[64]),Reshape(k,[64]))");
+}
+
+TEST(heads_of_one_row_share_keys_of_the_past)
+{
+    check("in x 1 1 64; const q 64 128; const k 64 32; const p 1 2 130 16; const r 1 2 130 16;"
+          "out Attention{q_num_heads=8;kv_num_heads=2;is_causal=1;scale=0.02}(MatMul(x,q),"
+          "MatMul(x,k),MatMul(x,k),-,p,r)");
+}
+
 static const test_case cases[] = {
     CASE(a_guarded_softmax_of_scaled_sides_is_one_step),
     CASE(rows_that_see_no_key_are_0_behind_a_guard),
@@ -138,5 +219,11 @@ static const test_case cases[] = {
     CASE(heads_that_are_indexed_are_read_there),
     CASE(heads_that_are_samples_are_one_step),
     CASE(operands_that_others_read_stay),
+    CASE(attention_of_several_heads),
+    CASE(attention_is_one_step_with_its_scale_mask_and_heads),
+    CASE(attention_reads_a_mask_of_each_sample),
+    CASE(the_op_attention_is_in_the_program_in_all_its_forms),
+    CASE(heads_of_keys_that_are_a_part_of_a_product_are_the_right_ones),
+    CASE(heads_of_one_row_share_keys_of_the_past),
 };
 TEST_MAIN(cases)

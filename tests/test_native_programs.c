@@ -222,18 +222,6 @@ TEST(math_modes_compute_products_of_computed_sides)
     check_modes("in x ? 32 48; y = Transpose{perm=0,2,1}(Relu(x)); out MatMul(y,Sigmoid(x))");
 }
 
-TEST(attention_of_several_heads)
-{
-    uint32_t n_launches;
-    compare("in x ? 10 32; const q 32 32; const k 32 32; const v 32 32; const o 32 32;"
-            "a = Transpose{perm=0,2,1,3}(Reshape(MatMul(x,q),[0,10,4,8]));"
-            "b = Transpose{perm=0,2,3,1}(Reshape(MatMul(x,k),[0,10,4,8]));"
-            "c = Transpose{perm=0,2,1,3}(Reshape(MatMul(x,v),[0,10,4,8]));"
-            "s = Softmax{axis=-1}(Mul(MatMul(a,b),0.01));"
-            "y = Reshape(Transpose{perm=0,2,1,3}(MatMul(s,c)),[0,10,32]); out Add(x,MatMul(y,o))",
-            &n_launches);
-}
-
 /* ---- what is kept from process to process ---------------------------------------------------- */
 
 /* Plans in a runtime of its own; *ns is what measuring found, 0 = it did not measure. */
@@ -292,38 +280,6 @@ TEST(products_of_two_computed_matrices_have_no_stages)
     tfr_session_destroy(session);
     tfr_graph_release(graph);
     tfr_runtime_release(runtime);
-}
-
-TEST(attention_is_one_step_with_its_scale_mask_and_heads)
-{
-    static const char heads[] =
-        "in x ? 48 64; const q 64 64; const k 64 64; const m 1 1 48 48;"
-        "const n 48; a = Transpose{perm=0,2,1,3}(Reshape(MatMul(x,q),[0,48,4,16]));"
-        "r = Reshape(MatMul(x,k),[0,48,4,16]); b = Transpose{perm=0,2,3,1}(r);";
-    static const char *const scores[] = {
-        "s = Softmax{axis=-1}(Add(Div(MatMul(a,b),300),Mul(m,-5)));",
-        "s = Softmax(Mul(0.01,MatMul(a,b)));", "s = Softmax{axis=3}(Add(Mul(n,-3),MatMul(a,b)));",
-        ("t = Transpose{perm=0,1,3,2}(Transpose{perm=0,2,1,3}(r));"
-         "s = Softmax(Add(Mul(MatMul(Mul(a,0.01),t),0.5),Relu(n)));"),
-        "s = Softmax(Mul(MatMul(a,Relu(b)),0.003));"};
-    char text[2000];
-    for (size_t i = 0; i < sizeof scores / sizeof scores[0]; i++) {
-        snprintf(text, sizeof text,
-                 "%s%s z = Transpose{perm=0,2,1,3}(MatMul(s,a)); out Reshape(z,[0,48,64])", heads,
-                 scores[i]);
-        check(text);
-        snprintf(text, sizeof text, "%s%s out MatMul(s,a)", heads, scores[i]);
-        check(text);
-    }
-}
-
-TEST(attention_reads_a_mask_of_each_sample)
-{
-    check("in x ? 16 32; const q 32 32; const w 32 16;"
-          "a = Transpose{perm=0,2,1,3}(Reshape(MatMul(x,q),[0,16,2,16]));"
-          "m = Reshape(MatMul(x,w),[0,1,16,16]);"
-          "s = Softmax(Add(MatMul(a,Transpose{perm=0,1,3,2}(a)),m));"
-          "out Transpose{perm=0,2,1,3}(MatMul(s,a))");
 }
 
 TEST(normalizations_and_joined_channels_stay_in_the_program)
@@ -387,41 +343,6 @@ TEST(products_with_constants_of_more_axes_are_in_the_program)
     check("in x 3 20 64; const w 3 64 24; const v 3 24 7; out MatMul(Relu(MatMul(x,w)),v)");
     check("in x 20 64; const w 4 16 24; y = Transpose{perm=1,0,2}(Reshape(x,[20,4,16]));"
           "out Softmax(Add(MatMul(y,w),MatMul(Neg(y),Relu(w))))");
-}
-
-/* More rows than a block has, of which each sees a part of the keys. */
-TEST(the_op_attention_is_in_the_program_in_all_its_forms)
-{
-    static const char x[] = "in x ? 100 64; const q 64 64; const k 64 32; const v 64 32;"
-                            "a = MatMul(x,q); b = MatMul(x,k); c = MatMul(x,v);"
-                            "d = Transpose{perm=0,2,1,3}(Reshape(a,[0,100,4,16]));"
-                            "e = Transpose{perm=0,2,1,3}(Reshape(b,[0,100,2,16]));"
-                            "f = Transpose{perm=0,2,1,3}(Reshape(c,[0,100,2,16]));";
-    static const char *const ends[] = {
-        "out Attention{q_num_heads=4;kv_num_heads=2;is_causal=1;scale=0.02}(a,b,c)",
-        "out Transpose{perm=0,2,1,3}(Attention{is_causal=1;scale=0.02}(d,e,f))",
-        "out Attention{left_window_size=20;right_window_size=5;softcap=3.0;scale=0.02}(d,e,f)",
-        "const m 100 100; out Attention{scale=0.02}(d,e,f,Greater(m,0))",
-        "const m 4 1 100; out Attention{scale=0.02;is_causal=1}(d,e,f,Mul(m,3))"};
-    char text[2000];
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        snprintf(text, sizeof text, "%s%s", x, ends[i]);
-        check(text);
-    }
-}
-
-TEST(heads_of_keys_that_are_a_part_of_a_product_are_the_right_ones)
-{
-    check("in x 2 4 8; const w 8 16; a,b = Split{axis=2;num_outputs=2}(MatMul(x,w));"
-          "y,k = Attention{q_num_heads=2;kv_num_heads=2}(a,b,b);"
-          "out Add(Reshape(y,[64]),Reshape(k,[64]))");
-}
-
-TEST(heads_of_one_row_share_keys_of_the_past)
-{
-    check("in x 1 1 64; const q 64 128; const k 64 32; const p 1 2 130 16; const r 1 2 130 16;"
-          "out Attention{q_num_heads=8;kv_num_heads=2;is_causal=1;scale=0.02}(MatMul(x,q),"
-          "MatMul(x,k),MatMul(x,k),-,p,r)");
 }
 
 TEST(activations_join_convolutions_and_products)
@@ -512,96 +433,6 @@ TEST(comparisons_choices_and_logic_stay_in_the_program)
           "out MatMul(Where(c,y,PRelu(s,m)),w)");
 }
 
-/* The reference rounds to half after each node, programs where they end and where it is asked for.
- * 10 is float16, 16 bfloat16. */
-static void check_half(const char *text, double ulps)
-{
-    bound = ulps;
-    check(text);
-    bound = 1e-5;
-}
-
-TEST(float16_and_bfloat16_stay_in_the_program)
-{
-    check_half("in x ? 6 40; const w 40 40; const s 40; h = Cast{to=10}(x); v = Cast{to=10}(w);"
-               "y = Gelu(MatMul(h,v)); n = LayerNormalization(Add(y,h),Cast{to=10}(s));"
-               "out Cast{to=1}(Softmax(MatMul(n,v)))",
-               4e-3);
-    check_half("in x ? 3 16 16; const w 8 3 3 3; const b 8; h = Cast{to=10}(x);"
-               "y = Relu(Conv{pads=1,1,1,1}(h,Cast{to=10}(w),Cast{to=10}(b)));"
-               "out Cast{to=1}(Mul(GlobalAveragePool(y),Cast{to=10}(0.5)))",
-               4e-3);
-    check_half("in x ? 6 40; const w 40 40; h = Cast{to=16}(x); v = Cast{to=16}(w);"
-               "out Cast{to=1}(Clip(MatMul(h,v),Cast{to=16}(-4),Cast{to=16}(4)))",
-               2e-2);
-}
-
-TEST(rows_of_half_are_gathered_as_they_are)
-{
-    check_half("in x 4 6; const w 9 6; g = Gather(Cast{to=10}(w),[3,-4,0,0]);"
-               "out Cast{to=1}(Add(g,Cast{to=10}(x)))",
-               2e-3);
-}
-
-/* Rows 1 to 7 of what native makes of the graph are 0 everywhere. Returns false without native. */
-static bool all_zero(const char *text)
-{
-    tfr_runtime *runtime = new_runtime();
-    tfr_graph *graph = graph_of_text(text);
-    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
-    tfr_session *session = NULL;
-    bool there;
-    options.device = "native:0";
-    there = tfr_session_create(runtime, graph, &options, &session, &err) == TFR_OK;
-    for (int64_t rows = 1; there && rows < 8; rows++) {
-        tfr_tensor *y = run(session, graph, rows);
-        const float *values = tfr_tensor_data(y);
-        for (int64_t i = 0; i < tfr_tensor_elements(y); i++)
-            CHECK(values[i] == 0.0f);
-        tfr_tensor_release(y);
-    }
-    tfr_session_destroy(session);
-    tfr_graph_release(graph);
-    tfr_runtime_release(runtime);
-    return there;
-}
-
-/* The same matrix as half, and widened beforehand; as [K,N] and as [N,K], with a last block that is
- * not full. Rounded alike at the end, the two differ nowhere. */
-TEST(weights_of_half_of_few_rows_give_the_bits_of_widened_ones)
-{
-    const char *graphs[] = {
-        "in x ? 515; const w 515 1037; h = Cast{to=10}(x); v = Cast{to=10}(w);"
-        "a = Cast{to=1}(MatMul(h,v));"
-        "b = Cast{to=1}(Cast{to=10}(MatMul(Cast{to=1}(h),Cast{to=1}(v)))); out Sub(a,b)",
-        "in x ? 512; const w 1029 512; h = Cast{to=10}(x); v = Cast{to=10}(w);"
-        "a = Cast{to=1}(Gemm{transB=1}(h,v));"
-        "b = Cast{to=1}(Cast{to=10}(Gemm{transB=1}(Cast{to=1}(h),Cast{to=1}(v)))); out Sub(a,b)",
-        "in x ? 515; const w 515 1037; h = Cast{to=16}(x); v = Cast{to=16}(w);"
-        "a = Cast{to=1}(MatMul(h,v));"
-        "b = Cast{to=1}(Cast{to=16}(MatMul(Cast{to=1}(h),Cast{to=1}(v)))); out Sub(a,b)"};
-    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++)
-        if (!all_zero(graphs[i]))
-            SKIP("there is no native backend");
-}
-
-TEST(weights_of_half_keep_what_is_fused_into_products_of_few_rows)
-{
-    check_half("in x ? 515; const w 515 1037; const b 1037; h = Cast{to=10}(x);"
-               "out Cast{to=1}(Relu(Add(MatMul(h,Cast{to=10}(w)),Cast{to=10}(b))))",
-               4e-3);
-    check_half("in x ? 515; const w 515 1037; const b 1037; h = Cast{to=16}(x);"
-               "out Cast{to=1}(Tanh(Gemm{alpha=0.5}(h,Cast{to=16}(w),Cast{to=16}(b))))",
-               2e-2);
-}
-
-/* To the same bits as node by node: what an explicit Cast rounds is rounded. */
-TEST(casts_to_half_and_back_round_in_programs)
-{
-    check_half("in x ? 40; out Mul(Cast{to=1}(Cast{to=10}(x)),3)", 0);
-    check_half("in x ? 40; out Mul(Cast{to=1}(Add(Cast{to=10}(x),Cast{to=10}(1))),3)", 0);
-}
-
 TEST(reductions_and_selections_stay_in_the_program)
 {
     check("in x ? 6 40; const w 40 40; y = MatMul(x,w); t,i = TopK{axis=1}(y,[4]);"
@@ -633,31 +464,20 @@ static const test_case cases[] = {
     CASE(numbers_are_cast_on_the_way),
     CASE(a_row_that_is_not_there_is_told_as_elsewhere),
     CASE(softmax_and_normalization_of_rows),
-    CASE(attention_of_several_heads),
     CASE(math_modes_compute_products_of_rows_and_constants),
     CASE(math_modes_compute_products_of_computed_sides),
     CASE(products_of_two_computed_matrices_have_no_stages),
-    CASE(attention_is_one_step_with_its_scale_mask_and_heads),
-    CASE(attention_reads_a_mask_of_each_sample),
     CASE(normalizations_and_joined_channels_stay_in_the_program),
     CASE(short_rows_of_operands_that_spread_are_right),
     CASE(a_few_elements_of_each_input_are_joined),
     CASE(einsum_is_a_product_in_the_program),
     CASE(products_with_constants_of_more_axes_are_in_the_program),
-    CASE(the_op_attention_is_in_the_program_in_all_its_forms),
-    CASE(heads_of_keys_that_are_a_part_of_a_product_are_the_right_ones),
-    CASE(heads_of_one_row_share_keys_of_the_past),
     CASE(activations_join_convolutions_and_products),
     CASE(numbers_around_an_activation_become_a_part_of_it),
     CASE(numbers_by_channel_and_sample_spread_without_a_reorder),
     CASE(slopes_by_channel_stay_as_convolutions_have_it),
     CASE(numbers_that_cannot_be_composed_stay_right),
     CASE(comparisons_choices_and_logic_stay_in_the_program),
-    CASE(float16_and_bfloat16_stay_in_the_program),
-    CASE(rows_of_half_are_gathered_as_they_are),
-    CASE(weights_of_half_of_few_rows_give_the_bits_of_widened_ones),
-    CASE(weights_of_half_keep_what_is_fused_into_products_of_few_rows),
-    CASE(casts_to_half_and_back_round_in_programs),
     CASE(reductions_and_selections_stay_in_the_program),
     CASE(normalizations_of_groups_channels_and_rows),
     CASE(what_was_measured_once_is_not_measured_again),
