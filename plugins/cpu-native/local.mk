@@ -260,6 +260,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_select.h \
 	plugins/cpu-native/program_sparse.c \
 	plugins/cpu-native/program_stages.c \
+	plugins/cpu-native/program_stages.h \
 	plugins/cpu-native/program_stages_plan.c \
 	plugins/cpu-native/program_stages_run.c \
 	plugins/cpu-native/program_tile_table.c \

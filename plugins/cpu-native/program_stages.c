@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * program_stages.c: which items of a training step go by samples, which sum over them, and in which
- * stage each runs. program.h says what stages are.
+ * stage each runs. program_stages.h says what stages are.
  */
 #include "program.h"
 
