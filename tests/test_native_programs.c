@@ -450,6 +450,18 @@ TEST(normalizations_of_groups_channels_and_rows)
     check("in x ? 6 40; const w 40 40; const s 40; out MatMul(RMSNormalization(MatMul(x,w),s),w)");
 }
 
+/* Of one product, for its batch is only more rows, whatever is packed of them. */
+TEST(known_matrices_times_what_is_computed)
+{
+    const char *small = "in x ? 40; const a 2 33 40; out Relu(MatMul(a,Transpose{perm=1,0}(x)))";
+
+    check(small);
+    check("in x ? 40 300; const a 2 57 300;"
+          "out Relu(MatMul(a,Transpose{perm=1,0}(Reshape(Relu(x),[-1,300]))))");
+    check("in x ? 40 1100; const a 57 1100;"
+          "out Transpose{perm=1,0}(MatMul(a,Transpose{perm=1,0}(Reshape(x,[-1,1100]))))");
+}
+
 static const test_case cases[] = {
     CASE(products_take_their_activations),
     CASE(large_products_keep_what_is_fused_into_them),
@@ -481,5 +493,6 @@ static const test_case cases[] = {
     CASE(reductions_and_selections_stay_in_the_program),
     CASE(normalizations_of_groups_channels_and_rows),
     CASE(what_was_measured_once_is_not_measured_again),
+    CASE(known_matrices_times_what_is_computed),
 };
 TEST_MAIN(cases)

@@ -16,7 +16,8 @@ enum {
 typedef struct big_product {
     native_gemm gemm;
     native_ref left, right, residual, to;
-    const void *packed; /* NULL = right */
+    const void *packed;      /* NULL = right */
+    const void *packed_left; /* NULL = left */
     const float *bias, *addend;
     bool has_residual;
     const struct big_product *next; /* with a packed right side; NULL = none */
@@ -40,7 +41,9 @@ static void run_big_product(const void *params, const native_bases *bases, int64
                              .c = native_at(bases, &b->to),
                              .column_bias = b->bias,
                              .addend = b->addend,
-                             .shared_a = r->rounds > 0 ? bases->shared : NULL,
+                             .shared_a = b->packed_left  ? (void *)(uintptr_t)b->packed_left
+                                         : r->rounds > 0 ? bases->shared
+                                                         : NULL,
                              .round = r->number};
 
     args.b = b->packed ? b->packed : native_at(bases, &b->right);
@@ -175,6 +178,10 @@ static native_gemm_shape shape_of(const native_planner *p, const native_item *it
         s.m = y->batched ? s.m / p->ir->samples * samples : s.m;
         return s;
     }
+    if (y->rank > 2 && p->ir->values[item->inputs[1]].rank == 2) { /* more rows of one product */
+        s.m = all / s.n;
+        return s;
+    }
     if (y->rank == 2)
         s.m = native_first_dim(p, y);
     s.batch[last] =
@@ -226,6 +233,47 @@ static void pack_right_side(native_planner *p, big_product *b, int value)
                                   sizeof b->gemm, value);
 }
 
+/* ---- a known left side ---- */
+
+static void fill_packed_left(float *to, const float *from, const void *user)
+{
+    const native_gemm *g = user;
+    const native_gemm_args args = {.a = from, .shared_a = to};
+
+    native_gemm_pack_a(g, &args, 0, g->row_panels);
+}
+
+static bool can_pack_left(const native_planner *p, const big_product *b, int value)
+{
+    return p->ir->values[value].known && b->gemm.n_batch == 1 && !b->gemm.raw_b &&
+           b->gemm.shape.math_mode == TFR_MATH_STRICT;
+}
+
+/* All of its panels, once, instead of in each run. */
+static void pack_left_side(native_planner *p, big_product *b, int value)
+{
+    native_gemm *g = &b->gemm;
+    const native_constant_key key = {{p->ir->values[value].known},
+                                     {11, g->shape.m, g->shape.k, g->k_block, g->row_panels}};
+
+    g->shared_blocks = (g->shape.k + g->k_block - 1) / g->k_block; /* one round */
+    b->packed_left = native_pack_later(p, &key, native_gemm_shared_bytes(g), fill_packed_left, g,
+                                       sizeof *g, value);
+}
+
+static void add_run(native_planner *p, const big_product *b, double flops)
+{
+    native_round *r = native_keep(p, sizeof *r);
+
+    if (!r)
+        return;
+    r->product = b;
+    native_need_scratch(p, b->gemm.scratch_bytes);
+    native_add_run(p, run_big_product, r, b->gemm.n_tiles, flops / 100.0)->flops = flops;
+}
+
+/* ---- the steps ---- */
+
 static void set_bias(const native_planner *p, const native_item *item, big_product *b,
                      native_epilogue *e)
 {
@@ -273,7 +321,12 @@ void native_plan_big_product(native_planner *p, const native_item *item)
         p->last_product->next = b;
     if (b->packed)
         p->last_product = b;
-    native_add_rounds(p, &b->gemm, b, run_pack, run_big_product, flops);
+    if (can_pack_left(p, b, item->inputs[0])) {
+        pack_left_side(p, b, item->inputs[0]);
+        add_run(p, b, flops);
+    } else {
+        native_add_rounds(p, &b->gemm, b, run_pack, run_big_product, flops);
+    }
     if (!has_act)
         native_plan_after(p, item, s.n);
 }

@@ -51,12 +51,17 @@ bool native_wants_stages(const native_ir *ir)
     return false;
 }
 
-/* MatMul of two matrices that are both computed. */
+/* MatMul of two matrices that are both computed, or of known ones and one that is. */
 static bool is_free_product(const native_ir *ir, const native_item *item)
 {
-    return item->kind == NATIVE_ITEM_PRODUCT && strcmp(item->call->name, "MatMul") == 0 &&
-           item->n_inputs == 2 && !ir->values[item->inputs[1]].known &&
-           ir->values[item->inputs[0]].rank == 2 && ir->values[item->inputs[1]].rank == 2;
+    const native_value *left, *right;
+
+    if (item->kind != NATIVE_ITEM_PRODUCT || strcmp(item->call->name, "MatMul") != 0 ||
+        item->n_inputs != 2)
+        return false;
+    left = &ir->values[item->inputs[0]];
+    right = &ir->values[item->inputs[1]];
+    return !right->known && right->rank == 2 && (left->rank == 2 || left->known);
 }
 
 void native_free_products(native_ir *ir)
