@@ -275,10 +275,9 @@ static void swap_items(native_ir *ir, native_ir *other)
     other->room_items = copy.room_items;
 }
 
-static void turn_all(native_ir *ir)
+static void turn_all(native_ir *ir, int64_t moved)
 {
     const int n_values = ir->n_values;
-    const int64_t moved = clean(ir);
     const size_t most = (size_t)n_values + 3 * (size_t)ir->n_items;
     turns t = {
         .ir = ir, .first = malloc(most * sizeof *t.first), .alias = malloc(most * sizeof *t.alias)};
@@ -361,6 +360,26 @@ static void take_zeros(native_ir *ir)
     }
 }
 
+/* Does what can be turned read what is transposed? If nothing does, turning changes nothing. */
+static bool leads_on(const native_ir *ir)
+{
+    int i, j, k;
+
+    for (i = 0; i < ir->n_items; i++) {
+        if (!native_turns_channels(ir, &ir->items[i], true))
+            continue;
+        for (j = i + 1; j < ir->n_items; j++) {
+            const native_item *item = &ir->items[j];
+            for (k = 0; k < item->n_inputs; k++) {
+                if (item->inputs[k] == ir->items[i].output &&
+                    (n_images(ir, item) > 0 || native_turns_channels(ir, item, false)))
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
 void native_clean_images(native_ir *ir)
 {
     bool turned = false, pads = false;
@@ -372,8 +391,8 @@ void native_clean_images(native_ir *ir)
     }
     if ((!turned && !pads) || native_wants_stages(ir))
         return;
-    if (turned)
-        turn_all(ir);
+    if (turned && (pads || leads_on(ir)))
+        turn_all(ir, clean(ir));
     if (pads && !ir->failed)
         take_zeros(ir);
     if (!ir->failed)

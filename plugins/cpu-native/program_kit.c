@@ -63,23 +63,46 @@ const char *const native_item_names[] = {
     [NATIVE_ITEM_DYNAMIC_QUANTIZE] = "quantize dynamic",
 };
 
-void *native_keep(native_planner *p, size_t bytes)
+static void *new_block(native_planner *p, size_t bytes)
 {
     native_plan *plan = p->plan;
-    void **more, *block;
+    const size_t n = (size_t)plan->n_blocks;
+    void **more = plan->blocks, *block;
+
+    if ((n & (n - 1)) == 0)
+        more = realloc(plan->blocks, (n ? 2 * n : 1) * sizeof *more);
+    if (more)
+        plan->blocks = more;
+    block = more ? calloc(1, bytes) : NULL;
+    if (block)
+        plan->blocks[plan->n_blocks++] = block;
+    else
+        p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory for %zu bytes of a program", bytes);
+    return block;
+}
+
+/* What is small lies in blocks that are shared: each length of a cache has a program of its own. */
+void *native_keep(native_planner *p, size_t bytes)
+{
+    enum { SMALL = 512, SHARED = 4 * SMALL };
+    native_plan *plan = p->plan;
+    char *at;
 
     if (p->status != TFR_OK)
         return NULL;
-    more = realloc(plan->blocks, ((size_t)plan->n_blocks + 1) * sizeof *more);
-    if (more)
-        plan->blocks = more;
-    block = more ? calloc(1, bytes ? bytes : 1) : NULL;
-    if (!block) {
-        p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory for %zu bytes of a program", bytes);
-        return NULL;
+    if (bytes > SMALL)
+        return new_block(p, bytes);
+    bytes = bytes ? (bytes + 15) & ~(size_t)15 : 16;
+    if (plan->left < bytes) {
+        plan->room = new_block(p, SHARED);
+        plan->left = plan->room ? SHARED : 0;
     }
-    plan->blocks[plan->n_blocks++] = block;
-    return block;
+    if (!plan->room)
+        return NULL;
+    at = plan->room;
+    plan->room += bytes;
+    plan->left -= bytes;
+    return at;
 }
 
 int64_t native_first_dim(const native_planner *p, const native_value *v)
@@ -111,7 +134,9 @@ native_run *native_add_run(native_planner *p,
 
     if (p->status != TFR_OK)
         return &nowhere;
-    more = realloc(plan->runs, ((size_t)plan->n_runs + 1) * sizeof *more);
+    more = plan->runs;
+    if ((plan->n_runs & (plan->n_runs - 1)) == 0) /* else there is room up to that */
+        more = realloc(plan->runs, (plan->n_runs ? 2 * (size_t)plan->n_runs : 1) * sizeof *more);
     if (!more) {
         p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory for a step of a program");
         return &nowhere;

@@ -102,6 +102,8 @@ typedef struct native_plan {
     uint64_t arena_bytes, lower_bound;
     void **blocks; /* memory of params */
     int n_blocks;
+    char *room; /* left of the newest block that several share */
+    size_t left;
     struct native_constant **constants;
     int n_constants;
     struct native_stages *stages; /* NULL = none */

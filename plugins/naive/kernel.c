@@ -10,7 +10,7 @@
 
 /* ---- kernel memory and launch arguments ---- */
 
-/* A block of kernel memory; the union aligns what follows it for every type. */
+/* A block of kernel memory behind its room; the union aligns what follows it for every type. */
 typedef union naive_block {
     union naive_block *next;
     max_align_t align;
@@ -18,10 +18,17 @@ typedef union naive_block {
 
 void *naive_keep(naive_kernel *kernel, size_t bytes)
 {
+    const size_t taken = (bytes + sizeof(naive_block) - 1) & ~(sizeof(naive_block) - 1);
     naive_block *block;
+    void *first;
 
-    if (bytes > SIZE_MAX - sizeof(naive_block))
+    if (bytes > SIZE_MAX / 2)
         return NULL;
+    if (taken <= NAIVE_ROOM - kernel->taken) {
+        first = &kernel->room[kernel->taken / sizeof *kernel->room];
+        kernel->taken += taken;
+        return first;
+    }
     block = calloc(1, sizeof(naive_block) + bytes);
     if (!block)
         return NULL;

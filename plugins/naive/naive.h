@@ -20,6 +20,8 @@
 
 struct naive_op;
 
+enum { NAIVE_ROOM = 1024 };
+
 /*
  * A prepared call. call is a deep copy: attributes, operands, dims and strides belong to the kernel
  * (their arrays step by sizeof); operand data stay the core's. tfr_call_input and the other readers
@@ -30,6 +32,8 @@ typedef struct naive_kernel {
     tfr_call call;
     void *state;  /* the op's own, set by its prepare; take its memory from naive_keep */
     void *blocks; /* memory of the kernel, freed at drop */
+    size_t taken; /* of its room, which has what is small: a call that is copied asks for nothing */
+    max_align_t room[NAIVE_ROOM / sizeof(max_align_t)];
 } naive_kernel;
 
 enum {
