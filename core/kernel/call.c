@@ -28,7 +28,7 @@ tfr_status tfr__call_init(tfr__call *call, const tfr__node *node, const tfr__att
     tfr_call *c = &call->call;
     uint32_t n = node->n_inputs + node->n_outputs;
     memset(call, 0, sizeof *call);
-    call->operands = tfr__calloc((size_t)n + 1, sizeof *call->operands);
+    call->operands = n <= TFR__FEW ? call->few : tfr__calloc(n, sizeof *call->operands);
     if (!call->operands)
         return tfr__no_memory(err);
     for (uint32_t i = 0; i < n; i++)
@@ -51,7 +51,8 @@ tfr_status tfr__call_init(tfr__call *call, const tfr__node *node, const tfr__att
 
 void tfr__call_finish(tfr__call *call)
 {
-    tfr__free(call->operands);
+    if (call->operands != call->few)
+        tfr__free(call->operands);
     tfr__free(call->unaligned);
     call->operands = NULL;
     call->unaligned = NULL;

@@ -10,10 +10,14 @@
 #include "op/infer.h"
 #include "value/tensor.h"
 
+enum { TFR__FEW = 4 };
+
+/* Does not move: it points into itself. */
 typedef struct tfr__call {
     tfr_call call;
-    tfr_operand *operands;        /* inputs, then outputs */
+    tfr_operand *operands;        /* inputs, then outputs; up to TFR__FEW are `few` */
     const tfr_tensor **unaligned; /* of inputs whose data are not aligned; NULL = all are */
+    tfr_operand few[TFR__FEW];
 } tfr__call;
 
 /* An operand of this type; kind ABSENT gives an absent one. strides NULL = plain. */

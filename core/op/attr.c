@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attr.c: owned attribute lists. An attribute owns its name and one block that holds everything its
- * value points to; the block starts where pub.ints, floats, strings or tensor points.
+ * attr.c: owned attribute lists. An attribute owns one block with everything its value points to
+ * and its name behind that; one that is borrowed owns nothing.
  */
 #include "op/attr.h"
 
@@ -13,20 +13,10 @@
 /* No node has nearly as many; a limit that keeps sizes from overflowing. */
 #define MOST_ATTRS (UINT32_C(1) << 20)
 
-static void free_item(tfr__attr *item)
-{
-    const tfr_attr *a = &item->pub;
-    tfr__free((void *)a->name);
-    tfr__free((void *)a->ints);
-    tfr__free((void *)a->floats);
-    tfr__free((void *)a->strings);
-    tfr__free((void *)a->tensor);
-}
-
 void tfr__attr_free(tfr__attr_list *list)
 {
     for (uint32_t i = 0; i < list->n; i++)
-        free_item(&list->items[i]);
+        tfr__free(list->items[i].block);
     tfr__free(list->items);
     memset(list, 0, sizeof(*list));
 }
@@ -44,7 +34,7 @@ bool tfr__attr_remove(tfr__attr_list *list, const char *name)
     for (uint32_t i = 0; i < list->n; i++) {
         if (strcmp(list->items[i].pub.name, name) != 0)
             continue;
-        free_item(&list->items[i]);
+        tfr__free(list->items[i].block);
         memmove(&list->items[i], &list->items[i + 1], (list->n - i - 1) * sizeof(list->items[0]));
         list->n--;
         return true;
@@ -52,43 +42,37 @@ bool tfr__attr_remove(tfr__attr_list *list, const char *name)
     return false;
 }
 
-/* Puts *item, whose name and block then belong to the list, in the place of one of its name. */
-static tfr_status put(tfr__attr_list *list, tfr__attr *item, const char *name, tfr_err *err)
+/* The item's block: room for n elements of a value, and behind it the name. */
+static void *new_block(tfr__attr *item, const char *name, uint64_t n, size_t size)
 {
-    char *copy = tfr__strdup(name);
-    if (!copy)
-        goto no_memory;
+    const size_t name_bytes = strlen(name) + 1;
+    char *block;
+    if (n > SIZE_MAX / 4 / size)
+        return NULL;
+    item->block = block = tfr__alloc((size_t)n * size + name_bytes);
+    if (block)
+        item->pub.name = memcpy(block + (size_t)n * size, name, name_bytes);
+    return block;
+}
+
+/* Puts *item, whose block then belongs to the list, in the place of one of its name. */
+static tfr_status put(tfr__attr_list *list, tfr__attr *item, tfr_err *err)
+{
     item->pub.size = (uint32_t)sizeof(tfr_attr);
     for (uint32_t i = 0; i < list->n; i++) {
-        if (strcmp(list->items[i].pub.name, name) == 0) {
-            free_item(&list->items[i]);
-            item->pub.name = copy;
+        if (strcmp(list->items[i].pub.name, item->pub.name) == 0) {
+            tfr__free(list->items[i].block);
             list->items[i] = *item;
             return TFR_OK;
         }
     }
     if (list->n >= MOST_ATTRS ||
-        !tfr__reserve(&list->items, list->n + 1, &list->capacity, sizeof *list->items))
-        goto no_memory;
-    item->pub.name = copy;
+        !tfr__reserve(&list->items, list->n + 1, &list->capacity, sizeof *list->items)) {
+        tfr__free(item->block);
+        return tfr__no_memory(err);
+    }
     list->items[list->n++] = *item;
     return TFR_OK;
-no_memory:
-    tfr__free(copy);
-    item->pub.name = NULL;
-    free_item(item);
-    return tfr__no_memory(err);
-}
-
-/* A block with a copy of n elements; more than a byte, so that an empty list has an address. */
-static void *copy_block(const void *values, uint64_t n, size_t size)
-{
-    if (n > SIZE_MAX / 2 / size)
-        return NULL;
-    void *block = tfr__alloc(n ? (size_t)n * size : 1);
-    if (block && n)
-        memcpy(block, values, (size_t)n * size);
-    return block;
 }
 
 static tfr_status no_memory_for_values(const char *name, uint64_t n, tfr_err *err)
@@ -97,24 +81,33 @@ static tfr_status no_memory_for_values(const char *name, uint64_t n, tfr_err *er
                     (unsigned long long)n, name);
 }
 
+/* Numbers of this size, which pub.ints or pub.floats points to. */
+static tfr_status put_numbers(tfr__attr_list *list, const char *name, int32_t type,
+                              const void *values, uint64_t n, size_t size, tfr_err *err)
+{
+    tfr__attr item = {.pub = {.type = type, .n = n}};
+    void *block = new_block(&item, name, n, size);
+    if (!block)
+        return no_memory_for_values(name, n, err);
+    if (n)
+        memcpy(block, values, (size_t)n * size);
+    if (size == sizeof *item.pub.ints)
+        item.pub.ints = block;
+    else
+        item.pub.floats = block;
+    return put(list, &item, err);
+}
+
 static tfr_status put_ints(tfr__attr_list *list, const char *name, int32_t type,
                            const int64_t *values, uint64_t n, tfr_err *err)
 {
-    tfr__attr item = {.pub = {.type = type, .n = n}};
-    item.pub.ints = copy_block(values, n, sizeof(*values));
-    if (!item.pub.ints)
-        return no_memory_for_values(name, n, err);
-    return put(list, &item, name, err);
+    return put_numbers(list, name, type, values, n, sizeof *values, err);
 }
 
 static tfr_status put_floats(tfr__attr_list *list, const char *name, int32_t type,
                              const float *values, uint64_t n, tfr_err *err)
 {
-    tfr__attr item = {.pub = {.type = type, .n = n}};
-    item.pub.floats = copy_block(values, n, sizeof(*values));
-    if (!item.pub.floats)
-        return no_memory_for_values(name, n, err);
-    return put(list, &item, name, err);
+    return put_numbers(list, name, type, values, n, sizeof *values, err);
 }
 
 /* Bytes that n strings take with a zero byte behind each; 0 if that overflows. */
@@ -149,12 +142,13 @@ static tfr_status put_strings(tfr__attr_list *list, const char *name, int32_t ty
                               const tfr_string *values, uint64_t n, tfr_err *err)
 {
     size_t bytes = string_bytes(values, n);
-    tfr_string *block = bytes ? tfr__alloc(bytes) : NULL;
-    tfr__attr item = {.pub = {.type = type, .n = n, .strings = block}};
+    tfr__attr item = {.pub = {.type = type, .n = n}};
+    tfr_string *block = bytes ? new_block(&item, name, bytes, 1) : NULL;
     if (!block)
         return no_memory_for_values(name, n, err);
     fill_strings(block, values, n);
-    return put(list, &item, name, err);
+    item.pub.strings = block;
+    return put(list, &item, err);
 }
 
 tfr_status tfr__attr_set_int(tfr__attr_list *list, const char *name, int64_t value, tfr_err *err)
@@ -232,8 +226,10 @@ tfr_status tfr__attr_set_tensor(tfr__attr_list *list, const char *name, const tf
     uint64_t bytes = (n * bits + 7) / 8;
     if (strings)
         bytes = string_bytes(tensor->data, n);
-    char *block =
-        bytes <= SIZE_MAX / 2 && !(strings && !bytes) ? tfr__calloc(1, head + (size_t)bytes) : NULL;
+    tfr__attr item = {.pub = {.type = TFR_ATTR_TENSOR, .n = 1}};
+    char *block = bytes <= SIZE_MAX / 8 && !(strings && !bytes)
+                      ? new_block(&item, name, head + bytes, 1)
+                      : NULL;
     if (!block)
         return no_memory_for_values(name, n, err);
     tensor_head *h = (tensor_head *)(void *)block;
@@ -249,14 +245,14 @@ tfr_status tfr__attr_set_tensor(tfr__attr_list *list, const char *name, const tf
                                .rank = tensor->rank,
                                .dims = h->dims,
                                .data = data};
-    tfr__attr item = {.pub = {.type = TFR_ATTR_TENSOR, .n = 1, .tensor = &h->operand}};
-    return put(list, &item, name, err);
+    item.pub.tensor = &h->operand;
+    return put(list, &item, err);
 }
 
 tfr_status tfr__attr_set_graph(tfr__attr_list *list, const char *name, void *graph, tfr_err *err)
 {
     tfr__attr item = {.pub = {.type = TFR_ATTR_GRAPH, .n = 1}, .graph = graph};
-    return put(list, &item, name, err);
+    return new_block(&item, name, 0, 1) ? put(list, &item, err) : tfr__no_memory(err);
 }
 
 /* A tagged list without its list would be read later, far from who gave it. */
@@ -317,6 +313,18 @@ tfr_status tfr__attr_copy(const tfr__attr_list *list, tfr__attr_list *out, tfr_e
             tfr__attr_free(out);
             return s;
         }
+    }
+    return TFR_OK;
+}
+
+tfr_status tfr__attr_borrow(const tfr__attr_list *list, tfr__attr_list *out, tfr_err *err)
+{
+    memset(out, 0, sizeof(*out));
+    if (list->n && !tfr__reserve(&out->items, list->n, &out->capacity, sizeof *out->items))
+        return tfr__no_memory(err);
+    for (; out->n < list->n; out->n++) {
+        out->items[out->n] = list->items[out->n];
+        out->items[out->n].block = NULL;
     }
     return TFR_OK;
 }

@@ -13,6 +13,7 @@
 typedef struct tfr__attr {
     tfr_attr pub; /* first, so that a list's items can go into tfr_call with attr_stride */
     void *graph;  /* TFR_ATTR_GRAPH: borrowed */
+    void *block;  /* with the name and the value; NULL = another list's */
 } tfr__attr;
 
 /* Zero is an empty list. A call takes items as tfr_call.attrs with stride sizeof(tfr__attr). */
@@ -24,6 +25,9 @@ typedef struct tfr__attr_list {
 void tfr__attr_free(tfr__attr_list *list);
 /* *out must be empty or uninitialised; on failure it is empty. */
 tfr_status tfr__attr_copy(const tfr__attr_list *list, tfr__attr_list *out, tfr_err *err);
+/* The same with the names and values of `list`, which has to outlive *out unchanged; what is set in
+ * *out afterwards is its own. */
+tfr_status tfr__attr_borrow(const tfr__attr_list *list, tfr__attr_list *out, tfr_err *err);
 
 /* Each replaces an attribute of that name, of whatever type. The name is copied, too. */
 tfr_status tfr__attr_set_int(tfr__attr_list *list, const char *name, int64_t value, tfr_err *err);

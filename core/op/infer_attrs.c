@@ -110,7 +110,9 @@ tfr_status tfr__infer_attrs(const tfr__infer *in, tfr_err *err)
         TFR__TRY(check_attr(in, err, attr, &formal));
     }
     for (const char *cursor = in->op->attrs; tfr__op_next_attr(&cursor, &formal);) {
-        snprintf(name, sizeof name, "%.*s", (int)formal.name_bytes, formal.name);
+        const size_t n = formal.name_bytes < sizeof name ? formal.name_bytes : sizeof name - 1;
+        memcpy(name, formal.name, n);
+        name[n] = '\0';
         if (tfr__attr_find(in->attrs, name))
             continue;
         if (formal.required)

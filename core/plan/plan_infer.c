@@ -70,7 +70,7 @@ tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, t
     for (uint32_t k = 0; !status && k < node->n_outputs; k++)
         out[k].kind = node->outputs[k] == TFR_VALUE_NONE ? TFR_KIND_NONE : TFR_KIND_TENSOR;
     if (!status)
-        status = tfr__attr_copy(&node->attrs, &attrs, err);
+        status = tfr__attr_borrow(&node->attrs, &attrs, err);
     if (!status)
         status = tfr__infer_node(&infer, err);
     tfr__attr_free(&attrs);
@@ -313,8 +313,8 @@ static tfr_status infer_types(tfr__build *b, uint32_t i, bool *ends, tfr_err *er
 {
     const tfr__node *node = tfr__build_node_at(b, i);
     asking ask = {b, node};
-    tfr__type *in = tfr__calloc((size_t)node->n_inputs + 1, sizeof *in);
-    tfr__type *out = tfr__calloc((size_t)node->n_outputs + 1, sizeof *out);
+    tfr__type *in = tfr__calloc((size_t)node->n_inputs + node->n_outputs + 1, sizeof *in);
+    tfr__type *out = in ? in + node->n_inputs : NULL;
     tfr__infer infer = {.op = node->op,
                         .node = node->name,
                         .n_inputs = node->n_inputs,
@@ -326,7 +326,7 @@ static tfr_status infer_types(tfr__build *b, uint32_t i, bool *ends, tfr_err *er
                         .again = b->is_again};
     tfr_status status = TFR_OK;
     *ends = false;
-    if (!in || !out)
+    if (!in)
         status = tfr__no_memory(err);
     for (uint32_t k = 0; !status && k < node->n_inputs; k++) {
         if (node->inputs[k] == TFR_VALUE_NONE)
@@ -339,7 +339,7 @@ static tfr_status infer_types(tfr__build *b, uint32_t i, bool *ends, tfr_err *er
         out[k].kind = node->outputs[k] == TFR_VALUE_NONE ? TFR_KIND_NONE : TFR_KIND_TENSOR;
     infer.attrs = &b->nodes[i].attrs;
     if (!status)
-        status = tfr__attr_copy(&node->attrs, infer.attrs, err);
+        status = tfr__attr_borrow(&node->attrs, infer.attrs, err);
     if (!status)
         status = tfr__infer_node(&infer, err);
     if (status == TFR__EPENDING) {
@@ -359,7 +359,6 @@ static tfr_status infer_types(tfr__build *b, uint32_t i, bool *ends, tfr_err *er
         b->dynamic[node->outputs[k]] = out[k].dynamic;
     }
     tfr__free(in);
-    tfr__free(out);
     return status;
 }
 

@@ -10,16 +10,9 @@ void tfr__view_finish(tfr__view *w)
 {
     for (uint32_t i = 0; w->calls && i < w->pub.n_nodes; i++)
         tfr__call_finish(&w->calls[i]);
-    tfr__free(w->nodes);
-    tfr__free(w->calls);
-    tfr__free(w->which);
-    tfr__free(w->operands);
-    tfr__free(w->values);
-    tfr__free(w->types);
     for (uint32_t v = 0; w->number && v < w->pub.n_values; v++)
         w->number[w->value_of[v]] = -1;
-    tfr__free(w->value_of);
-    tfr__free(w->args);
+    tfr__free(w->values); /* the block of all */
 }
 
 /* What the core knows of v goes along; known without elements is known, too. */
@@ -79,6 +72,11 @@ static void view_operands(tfr__view *w, tfr__build *b, const tfr__backend *backe
     }
 }
 
+static bool is_part(const tfr__build *b, uint32_t i, int32_t group)
+{
+    return b->nodes[i].needed && (group < 0 || b->nodes[i].group == group);
+}
+
 tfr_status tfr__view_init(tfr__view *w, tfr__build *b, int32_t group, const tfr__backend *backend,
                           tfr_err *err)
 {
@@ -87,24 +85,27 @@ tfr_status tfr__view_init(tfr__view *w, tfr__build *b, int32_t group, const tfr_
     size_t n_operands = 1;
     int32_t *next;
     memset(w, 0, sizeof *w);
-    w->which = tfr__calloc((size_t)(last - first) + 2, sizeof *w->which);
-    for (uint32_t i = first; w->which && i <= last; i++) {
-        if (!b->nodes[i].needed || (group >= 0 && b->nodes[i].group != group))
-            continue;
-        w->which[n++] = i;
-        n_operands += tfr__build_node_at(b, i)->n_inputs + tfr__build_node_at(b, i)->n_outputs;
-    }
-    w->nodes = tfr__calloc((size_t)n + 1, sizeof *w->nodes);
-    w->calls = tfr__calloc((size_t)n + 1, sizeof *w->calls);
-    w->operands = next = tfr__calloc(n_operands, sizeof *w->operands);
-    w->values = tfr__calloc(n_operands, sizeof *w->values);
-    w->types = tfr__calloc(n_operands, sizeof *w->types);
-    w->value_of = tfr__calloc(n_operands, sizeof *w->value_of);
-    w->args = tfr__calloc(n_operands, sizeof *w->args);
-    w->number = b->number;
-    if (!w->which || !w->nodes || !w->calls || !w->operands || !w->values || !w->types ||
-        !w->value_of || !w->args)
+    for (uint32_t i = first; i <= last; i++)
+        if (is_part(b, i, group)) {
+            n_operands += tfr__build_node_at(b, i)->n_inputs + tfr__build_node_at(b, i)->n_outputs;
+            n++;
+        }
+    w->values =
+        tfr__calloc(1, n_operands * (sizeof *w->values + sizeof *w->types + 3 * sizeof *next) +
+                           n * (sizeof *w->nodes + sizeof *w->calls + sizeof *w->which));
+    if (!w->values)
         return tfr__no_memory(err);
+    w->types = (tfr_operand *)(w->values + n_operands);
+    w->nodes = (tfr_program_node *)(w->types + n_operands);
+    w->calls = (tfr__call *)(w->nodes + n);
+    w->operands = next = (int32_t *)(w->calls + n);
+    w->value_of = w->operands + n_operands;
+    w->args = w->value_of + n_operands;
+    w->which = (uint32_t *)(w->args + n_operands);
+    w->number = b->number;
+    for (uint32_t i = first, k = 0; i <= last; i++)
+        if (is_part(b, i, group))
+            w->which[k++] = i;
     for (uint32_t i = 0; i < n; i++) {
         tfr_status status = tfr__build_call(b, w->which[i], true, &w->calls[i], err);
         if (status)
