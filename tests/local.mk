@@ -393,32 +393,32 @@ tests_test_dtype_SOURCES = tests/test_dtype.c
 
 tests_test_gemm_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
 	-I$(top_srcdir)/plugins/cpu-native
-tests_test_gemm_LDADD = $(CUNIT_LIBS) -lm
-tests_test_gemm_SOURCES = tests/test_gemm.c tests/gemm_kit.h $(tfr_native_gemm)
+tests_test_gemm_LDADD = $(tfr_native_gemm_objects) $(CUNIT_LIBS) -lm
+tests_test_gemm_SOURCES = tests/test_gemm.c tests/gemm_kit.h
 
 tests_test_gemm_modes_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
 tests_test_gemm_modes_LDADD = $(tests_test_gemm_LDADD)
-tests_test_gemm_modes_SOURCES = tests/test_gemm_modes.c tests/gemm_kit.h $(tfr_native_gemm)
+tests_test_gemm_modes_SOURCES = tests/test_gemm_modes.c tests/gemm_kit.h
 
-tfr_int8_kit = tests/int8_kit.h $(tfr_native_int8) \
-	plugins/cpu-native/level.c plugins/cpu-native/level.h \
-	plugins/cpu-native/vec_avx2.h plugins/cpu-native/vec_end.h
 tests_test_int8_product_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
-tests_test_int8_product_LDADD = $(tests_test_gemm_LDADD)
-tests_test_int8_product_SOURCES = tests/test_int8_product.c $(tfr_int8_kit)
+tests_test_int8_product_LDADD = \
+	$(tfr_native_int8_objects) \
+	plugins/cpu-native/tfrun_native_la-level.lo \
+	$(CUNIT_LIBS) -lm
+tests_test_int8_product_SOURCES = tests/test_int8_product.c tests/int8_kit.h
 tests_test_int8_depthwise_CPPFLAGS = $(tests_test_int8_product_CPPFLAGS)
 tests_test_int8_depthwise_LDADD = $(tests_test_int8_product_LDADD)
-tests_test_int8_depthwise_SOURCES = tests/test_int8_depthwise.c $(tfr_int8_kit)
+tests_test_int8_depthwise_SOURCES = tests/test_int8_depthwise.c tests/int8_kit.h
 tests_test_int8_results_CPPFLAGS = $(tests_test_int8_product_CPPFLAGS)
 tests_test_int8_results_LDADD = $(tests_test_int8_product_LDADD)
-tests_test_int8_results_SOURCES = tests/test_int8_results.c $(tfr_int8_kit)
+tests_test_int8_results_SOURCES = tests/test_int8_results.c tests/int8_kit.h
 tests_test_int8_winograd_CPPFLAGS = $(tests_test_int8_product_CPPFLAGS)
 tests_test_int8_winograd_LDADD = $(tests_test_int8_product_LDADD)
-tests_test_int8_winograd_SOURCES = tests/test_int8_winograd.c $(tfr_int8_kit)
+tests_test_int8_winograd_SOURCES = tests/test_int8_winograd.c tests/int8_kit.h
 
 tests_test_nbits_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
-tests_test_nbits_LDADD = $(tests_test_gemm_LDADD)
-tests_test_nbits_SOURCES = tests/test_nbits.c $(tfr_native_gemm) $(tfr_native_nbits)
+tests_test_nbits_LDADD = $(tfr_native_nbits_objects) $(tests_test_gemm_LDADD)
+tests_test_nbits_SOURCES = tests/test_nbits.c
 
 tests_test_fit_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
 tests_test_fit_LDADD = $(TFR_TEST_NN) -lpthread
@@ -596,17 +596,12 @@ tests_test_native_encoder_SOURCES = tests/test_native_encoder.c tests/native_tra
 
 tests_test_native_pooled_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
 	-I$(top_srcdir)/plugins/cpu-native
-tests_test_native_pooled_LDADD = $(TFR_TEST_CORE) -lm
-tests_test_native_pooled_SOURCES = \
-	tests/test_native_pooled.c \
-	plugins/cpu-native/isa.c \
-	plugins/cpu-native/isa_avx2.c \
-	plugins/cpu-native/isa_avx512.c \
-	plugins/cpu-native/isa_portable.c \
-	plugins/cpu-native/level.c \
-	plugins/cpu-native/program_pooled.c \
-	plugins/cpu-native/program_sparse.c \
-	$(NULL)
+tests_test_native_pooled_LDADD = \
+	$(tfr_native_isa_objects) \
+	plugins/cpu-native/tfrun_native_la-program_pooled.lo \
+	plugins/cpu-native/tfrun_native_la-program_sparse.lo \
+	$(TFR_TEST_CORE) -lm
+tests_test_native_pooled_SOURCES = tests/test_native_pooled.c
 
 tests_test_native_programs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_programs_LDADD = $(TFR_TEST_CORE)
@@ -648,15 +643,10 @@ tests_test_native_train_SOURCES = tests/test_native_train.c tests/native_train_k
 
 tests_test_native_train_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
 	-I$(top_srcdir)/plugins/cpu-native
-tests_test_native_train_kernels_LDADD = $(TFR_TEST_CORE) -lm
-tests_test_native_train_kernels_SOURCES = \
-	tests/test_native_train_kernels.c \
-	plugins/cpu-native/isa.c \
-	plugins/cpu-native/isa_avx2.c \
-	plugins/cpu-native/isa_avx512.c \
-	plugins/cpu-native/isa_portable.c \
-	plugins/cpu-native/level.c \
-	$(NULL)
+tests_test_native_train_kernels_LDADD = \
+	$(tfr_native_isa_objects) \
+	$(TFR_TEST_CORE) -lm
+tests_test_native_train_kernels_SOURCES = tests/test_native_train_kernels.c
 
 tests_test_native_trees_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_trees_LDADD = $(TFR_TEST_CORE)
@@ -862,40 +852,29 @@ tests_test_verify_random_SOURCES = tests/test_verify_random.c cli/verify_random.
 
 tests_test_winograd_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
 	-I$(top_srcdir)/plugins/cpu-native
-tests_test_winograd_LDADD = $(TFR_TEST_CORE)
-tests_test_winograd_SOURCES = tests/test_winograd.c $(tfr_winograd_kit)
+tests_test_winograd_LDADD = \
+	$(tfr_native_isa_objects) \
+	plugins/cpu-native/tfrun_native_la-program_conv.lo \
+	plugins/cpu-native/tfrun_native_la-program_conv_groups.lo \
+	plugins/cpu-native/tfrun_native_la-program_conv_weights.lo \
+	plugins/cpu-native/tfrun_native_la-program_tile_table.lo \
+	plugins/cpu-native/tfrun_native_la-program_winograd.lo \
+	plugins/cpu-native/tfrun_native_la-program_winograd_form.lo \
+	plugins/cpu-native/tfrun_native_la-program_winograd_weights.lo \
+	$(TFR_TEST_CORE)
+tests_test_winograd_SOURCES = tests/test_winograd.c tests/winograd_kit.h
 tests_test_winograd_errors_CPPFLAGS = $(tests_test_winograd_CPPFLAGS)
 tests_test_winograd_errors_LDADD = $(tests_test_winograd_LDADD)
-tests_test_winograd_errors_SOURCES = tests/test_winograd_errors.c $(tfr_winograd_kit)
-tfr_winograd_kit = \
-	tests/winograd_kit.h \
-	plugins/cpu-native/isa.c \
-	plugins/cpu-native/isa_avx2.c \
-	plugins/cpu-native/isa_avx512.c \
-	plugins/cpu-native/isa_portable.c \
-	plugins/cpu-native/level.c \
-	plugins/cpu-native/program_conv.c \
-	plugins/cpu-native/program_conv_groups.c \
-	plugins/cpu-native/program_conv_weights.c \
-	plugins/cpu-native/program_tile_table.c \
-	plugins/cpu-native/program_winograd.c \
-	plugins/cpu-native/program_winograd_form.c \
-	plugins/cpu-native/program_winograd_weights.c \
-	$(NULL)
+tests_test_winograd_errors_SOURCES = tests/test_winograd_errors.c tests/winograd_kit.h
 
 tests_test_winograd_grad_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
 	-I$(top_srcdir)/plugins/cpu-native
-tests_test_winograd_grad_LDADD = $(TFR_TEST_CORE)
-tests_test_winograd_grad_SOURCES = \
-	tests/test_winograd_grad.c \
-	plugins/cpu-native/isa.c \
-	plugins/cpu-native/isa_avx2.c \
-	plugins/cpu-native/isa_avx512.c \
-	plugins/cpu-native/isa_portable.c \
-	plugins/cpu-native/level.c \
-	plugins/cpu-native/program_winograd_form.c \
-	plugins/cpu-native/program_winograd_grad.c \
-	$(NULL)
+tests_test_winograd_grad_LDADD = \
+	$(tfr_native_isa_objects) \
+	plugins/cpu-native/tfrun_native_la-program_winograd_form.lo \
+	plugins/cpu-native/tfrun_native_la-program_winograd_grad.lo \
+	$(TFR_TEST_CORE)
+tests_test_winograd_grad_SOURCES = tests/test_winograd_grad.c
 
 tests_test_wire_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_wire_LDADD = $(TFR_TEST_FORMATS)

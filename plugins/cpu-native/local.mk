@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # tfrun-native.so
-# Unit tests compile the matrix product, too.
 tfr_native_gemm = \
 	plugins/cpu-native/gemm.c \
 	plugins/cpu-native/gemm.h \
@@ -303,4 +302,44 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/trees_flat.c \
 	plugins/cpu-native/unique.c \
 	plugins/cpu-native/window.h \
+	$(NULL)
+
+# Unit tests of parts of the plugin link its objects: they take long to compile.
+tfr_native_isa_objects = \
+	plugins/cpu-native/tfrun_native_la-isa.lo \
+	plugins/cpu-native/tfrun_native_la-isa_avx2.lo \
+	plugins/cpu-native/tfrun_native_la-isa_avx512.lo \
+	plugins/cpu-native/tfrun_native_la-isa_portable.lo \
+	plugins/cpu-native/tfrun_native_la-level.lo \
+	$(NULL)
+tfr_native_gemm_objects = \
+	plugins/cpu-native/tfrun_native_la-gemm.lo \
+	plugins/cpu-native/tfrun_native_la-gemm_amx.lo \
+	plugins/cpu-native/tfrun_native_la-gemm_avx2.lo \
+	plugins/cpu-native/tfrun_native_la-gemm_avx512.lo \
+	plugins/cpu-native/tfrun_native_la-gemm_plan.lo \
+	plugins/cpu-native/tfrun_native_la-gemm_portable.lo \
+	plugins/cpu-native/tfrun_native_la-gemm_split.lo \
+	plugins/cpu-native/tfrun_native_la-level.lo \
+	$(NULL)
+tfr_native_int8_objects = \
+	plugins/cpu-native/tfrun_native_la-int8_depthwise.lo \
+	plugins/cpu-native/tfrun_native_la-int8_lists.lo \
+	plugins/cpu-native/tfrun_native_la-int8_pack.lo \
+	plugins/cpu-native/tfrun_native_la-int8_plan.lo \
+	plugins/cpu-native/tfrun_native_la-int8_product.lo \
+	plugins/cpu-native/tfrun_native_la-int8_sort.lo \
+	plugins/cpu-native/tfrun_native_la-int8_turn.lo \
+	plugins/cpu-native/tfrun_native_la-int8_winograd.lo \
+	plugins/cpu-native/tfrun_native_la-int8_way_avx2.lo \
+	plugins/cpu-native/tfrun_native_la-int8_way_avx512_vnni.lo \
+	plugins/cpu-native/tfrun_native_la-int8_way_avx_vnni.lo \
+	plugins/cpu-native/tfrun_native_la-int8_way_portable.lo \
+	$(NULL)
+tfr_native_nbits_objects = \
+	plugins/cpu-native/tfrun_native_la-nbits.lo \
+	plugins/cpu-native/tfrun_native_la-nbits_avx2.lo \
+	plugins/cpu-native/tfrun_native_la-nbits_avx512.lo \
+	plugins/cpu-native/tfrun_native_la-nbits_portable.lo \
+	plugins/cpu-native/tfrun_native_la-nbits_vnni.lo \
 	$(NULL)
