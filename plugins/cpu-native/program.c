@@ -163,8 +163,8 @@ static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr
         return tfr_fail(err, TFR_EUNSUPPORTED,
                         "programs know DequantizeLinear for weights of products alone");
     native_fold_factors(ir, &program->unpacked, &constant_bytes);
-    native_merge_branches(ir, &program->unpacked, &constant_bytes);
-    native_fold_factors(ir, &program->unpacked, &constant_bytes); /* behind sums that are gone */
+    if (native_merge_branches(ir, &program->unpacked, &constant_bytes)) /* sums are gone */
+        native_fold_factors(ir, &program->unpacked, &constant_bytes);
     native_free_products(ir);
     native_fuse_gradients(ir);
     native_fuse(ir);

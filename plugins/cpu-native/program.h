@@ -141,6 +141,8 @@ void native_count_readers(native_ir *ir);
 native_item *native_maker(const native_ir *ir, int value);
 native_item *native_only_maker(const native_ir *ir, int value);
 native_item *native_only_reader(const native_ir *ir, int value);
+/* Whether it does, as one of its inputs or as what is added. */
+bool native_reads(const native_item *item, int value);
 
 /* ---- program_images.c ---- */
 

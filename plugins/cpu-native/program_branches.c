@@ -277,16 +277,31 @@ static bool merge(pass *p, native_item *sum)
     return !ir->failed;
 }
 
-void native_merge_branches(native_ir *ir, native_unpacked *kept, uint64_t *constant_bytes)
+static bool has_convs(const native_ir *ir)
 {
-    pass p = {ir, kept, constant_bytes};
     int i;
 
-    if (native_wants_stages(ir))
-        return;
+    for (i = 0; i < ir->n_items; i++) {
+        if (ir->items[i].kind == NATIVE_ITEM_CONV || ir->items[i].kind == NATIVE_ITEM_DEPTHWISE)
+            return true;
+    }
+    return false;
+}
+
+bool native_merge_branches(native_ir *ir, native_unpacked *kept, uint64_t *constant_bytes)
+{
+    pass p = {ir, kept, constant_bytes};
+    bool any = false;
+    int i;
+
+    if (native_wants_stages(ir) || !has_convs(ir))
+        return false;
     native_count_readers(ir);
     for (i = 0; i < ir->n_items && !ir->failed; i++) {
-        if (merge(&p, &ir->items[i]))
+        if (merge(&p, &ir->items[i])) {
             native_count_readers(ir);
+            any = true;
+        }
     }
+    return any;
 }

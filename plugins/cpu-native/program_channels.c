@@ -118,16 +118,6 @@ void native_repeat_channels(native_ir *ir, int at)
 /* Of items that make images as their inputs lie: how far those who read them are looked for. */
 enum { FAR = 4 };
 
-static bool reads(const native_item *item, int value)
-{
-    bool does = item->residual == value;
-    int k;
-
-    for (k = 0; k < item->n_inputs; k++)
-        does = does || item->inputs[k] == value;
-    return does && item->kind != NATIVE_ITEM_NONE;
-}
-
 static bool is_read_blocked(const native_ir *ir, const native_item *later, int n, int value,
                             int far)
 {
@@ -136,7 +126,7 @@ static bool is_read_blocked(const native_ir *ir, const native_item *later, int n
 
     for (i = 0; i < n; i++) {
         const native_item *item = &later[i];
-        if (!reads(item, value))
+        if (!native_reads(item, value))
             continue;
         switch (item->kind) {
         case NATIVE_ITEM_CONV:

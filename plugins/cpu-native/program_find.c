@@ -36,3 +36,13 @@ native_item *native_only_reader(const native_ir *ir, int value)
     }
     return NULL;
 }
+
+bool native_reads(const native_item *item, int value)
+{
+    bool does = item->residual == value;
+    int k;
+
+    for (k = 0; k < item->n_inputs; k++)
+        does = does || item->inputs[k] == value;
+    return does && item->kind != NATIVE_ITEM_NONE;
+}

@@ -43,7 +43,8 @@ bool native_norm_constants(native_ir *ir, const native_item *norm, native_unpack
 
 /* ---- program_branches.c ---- */
 
-void native_merge_branches(native_ir *ir, native_unpacked *kept, uint64_t *constant_bytes);
+/* Whether it has merged any: what follows them may have become theirs. */
+bool native_merge_branches(native_ir *ir, native_unpacked *kept, uint64_t *constant_bytes);
 
 /* ---- program_quantized_run.c ---- */
 

@@ -98,22 +98,12 @@ static bool is_whole(const native_ir *ir, const native_value *v)
            v->dims[1] % ir->device->isa->lanes == 0 && v->dims[1] > NATIVE_PLAIN_CHANNELS;
 }
 
-static bool reads(const native_item *item, int value)
-{
-    bool does = item->residual == value;
-    int k;
-
-    for (k = 0; k < item->n_inputs; k++)
-        does = does || item->inputs[k] == value;
-    return does && item->kind != NATIVE_ITEM_NONE;
-}
-
 static bool is_read_last(const native_ir *ir, const native_item *items, int n, int value)
 {
     int i;
 
     for (i = 0; i < n; i++) {
-        if (reads(&items[i], value) &&
+        if (native_reads(&items[i], value) &&
             (!can_be_last(&items[i]) || items[i].inputs[0] != value ||
              items[i].inputs[1] == value ||
              (items[i].n_inputs > 2 && items[i].inputs[2] == value) || items[i].residual == value))
@@ -191,7 +181,7 @@ native_turn native_turn_of(const native_ir *ir, const native_item *item, const n
     if (ir->values[item->output].last)
         return NATIVE_TURN_VIEW;
     for (i = 0; i < n; i++) {
-        if (reads(&later[i], item->output) && wants_blocked(ir, &later[i], item->output))
+        if (native_reads(&later[i], item->output) && wants_blocked(ir, &later[i], item->output))
             return NATIVE_TURN_REORDER;
     }
     return NATIVE_TURN_NONE;
