@@ -77,6 +77,12 @@ TEST(convolutions_read_weights_at_any_address)
           "out Conv{group=33;pads=1,1,1,1}(Relu(Conv{pads=1,1,1,1}(y,v)),u)");
     check("in x 2 16 8 8; const w 48 16 3 3; const s 48; const t 48; const m 48; const z 48;"
           "out BatchNormalization(Conv{pads=1,1,1,1}(x,w),s,t,m,z)");
+    check("in x 1 16 9 9; const w 16 16 3 3; const v 16 16 1 1; const b 16; const f 16 1 1;"
+          "y = Relu(Add(Conv{pads=1,1,1,1}(x,w),Conv(x,v,b)));"
+          "out Add(Mul(Conv{pads=1,1,1,1}(y,w,b),f),Conv(y,v))");
+    check("in x 1 16 9 9; const w 16 16 3 3; const b 16; const s 16; const t 16; const m 16;"
+          "const z 16; y = Conv{pads=1,1,1,1}(x,w,b);"
+          "out Relu(BatchNormalization(Add(BatchNormalization(y,s,t,m,z),y),s,t,m,z))");
 }
 
 TEST(rows_read_constants_at_any_address)

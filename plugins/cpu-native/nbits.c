@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "level.h"
+#include "program_ir.h"
 
 enum { LONG_BLOCK = 128 };
 
@@ -41,14 +42,6 @@ static int shift_of(const native_nbits_source *s)
     return s->bits == 8 ? s->is_signed ? 0 : -128 : s->is_signed ? 8 : 0;
 }
 
-static float float_at(const void *floats, int64_t i)
-{
-    float x;
-
-    memcpy(&x, (const char *)floats + i * (int64_t)sizeof x, sizeof x);
-    return x;
-}
-
 static float zero_at(const native_nbits_source *s, int64_t block, int64_t n)
 {
     const int64_t i = block * s->zero_k + n * s->zero_n;
@@ -56,7 +49,7 @@ static float zero_at(const native_nbits_source *s, int64_t block, int64_t n)
     if (s->zero_kind == NATIVE_NBITS_CODE_ZEROS)
         return (float)code_at(s, s->zeros, i);
     if (s->zero_kind == NATIVE_NBITS_FLOAT_ZEROS)
-        return float_at(s->zeros, i) + (float)shift_of(s);
+        return native_float_at(s->zeros, i) + (float)shift_of(s);
     return s->zero + (float)shift_of(s);
 }
 
@@ -156,7 +149,7 @@ static void pack_block(const native_nbits *q, const native_nbits_source *s, int6
 
     memset(to, 0, (size_t)q->block_bytes);
     for (j = 0; j < NATIVE_NBITS_COLUMNS && column + j < q->n; j++) {
-        scales[j] = float_at(s->scales, from * s->scale_k + (column + j) * s->scale_n);
+        scales[j] = native_float_at(s->scales, from * s->scale_k + (column + j) * s->scale_n);
         zeros[j] = zero_at(s, from, column + j);
         pack_codes(q, s, k0, column + j, j, (uint8_t *)to + sizeof scales);
     }

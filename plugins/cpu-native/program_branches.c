@@ -91,26 +91,24 @@ static int known_value(native_ir *ir, const native_value *like, const float *kno
 }
 
 /* b1 + b2 of the convolution; either may be NULL. */
-static void add_bias(pass *p, native_item *conv, const float *more)
+static void add_bias(pass *p, native_item *conv, const void *more)
 {
     const int64_t channels = p->ir->values[conv->output].dims[1];
     const native_value v = {.rank = 1, .dims = {channels}, .dtype = TFR_DTYPE_F32};
-    const float *old = bias_of(conv) < 0 ? NULL : p->ir->values[bias_of(conv)].known;
+    const void *old = bias_of(conv) < 0 ? NULL : p->ir->values[bias_of(conv)].known;
     const native_constant_key key = {{old, more}, {-7, channels}};
-    const float *sum = more;
     bool made = false;
+    float *sum;
     int64_t i;
 
     if (!more)
         return;
-    if (old) {
-        float *to = keep(p, &key, channels, &made);
-        for (i = 0; to && made && i < channels; i++)
-            to[i] = (float)((double)old[i] + (double)more[i]);
-        sum = to;
-    }
+    sum = keep(p, &key, channels, &made);
     if (!sum)
         return;
+    for (i = 0; made && i < channels; i++)
+        sum[i] = (float)((old ? (double)native_float_at(old, i) : 0.0) +
+                         (double)native_float_at(more, i));
     conv->inputs[2] = known_value(p->ir, &v, sum);
     if (conv->n_inputs < 3)
         conv->n_inputs = 3;
@@ -130,10 +128,10 @@ static void add_weights(pass *p, native_item *to, const native_item *from)
 {
     native_ir *ir = p->ir;
     const native_value w = ir->values[to->inputs[1]];
-    const float *old = w.known, *more = ir->values[from->inputs[1]].known;
+    const void *old = w.known, *more = ir->values[from->inputs[1]].known;
     const int64_t n = native_elements(&w), taps = w.dims[2] * w.dims[3];
     native_constant_key key = key_of(to, old, more, -8);
-    int64_t plane, y, x;
+    int64_t plane, y, x, at = 0;
     bool made = false;
     float *sum;
 
@@ -151,7 +149,7 @@ static void add_weights(pass *p, native_item *to, const native_item *from)
             for (x = 0; x < from->kernel[1]; x++) {
                 const int64_t column = tap_of(to, 1, x, from->dilation[1], from->pad[1]);
                 float *tap = &sum[plane * taps + row * w.dims[3] + column];
-                *tap = (float)((double)*tap + (double)*more++);
+                *tap = (float)((double)*tap + (double)native_float_at(more, at++));
             }
         }
     }

@@ -158,15 +158,15 @@ static void find_function(native_ir *ir, const int *makers, int i)
 void native_byte_norm(const native_ir *ir, const native_item *item, const native_quant *x,
                       const native_quant *y, int64_t c, double *factor, double *term)
 {
-    const float *mean = ir->values[item->inputs[1]].known;
-    const float *variance = ir->values[item->inputs[2]].known;
-    const float *scale = ir->values[item->inputs[3]].known;
-    const float *shift = ir->values[item->inputs[4]].known;
-    const double f = scale[c] / sqrt((double)variance[c] + (double)item->epsilon);
+    const double mean = (double)native_float_at(ir->values[item->inputs[1]].known, c);
+    const double variance = (double)native_float_at(ir->values[item->inputs[2]].known, c);
+    const double scale = (double)native_float_at(ir->values[item->inputs[3]].known, c);
+    const double shift = (double)native_float_at(ir->values[item->inputs[4]].known, c);
+    const double f = scale / sqrt(variance + (double)item->epsilon);
     const double from = native_quant_scale(x, 0), to = native_quant_scale(y, 0);
 
     *factor = f * from / to;
-    *term = (shift[c] - f * mean[c] - f * from * native_quant_zero(x, 0)) / to;
+    *term = (shift - f * mean - f * from * native_quant_zero(x, 0)) / to;
 }
 
 /* Whether all are numbers that leave float32 exact enough. */

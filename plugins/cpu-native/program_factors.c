@@ -21,19 +21,19 @@ static bool is_known(const native_ir *ir, int value)
     return ir->values[value].known && ir->values[value].dtype == TFR_DTYPE_F32;
 }
 
-static bool are_small(const float *numbers, int64_t n)
+static bool are_small(const void *numbers, int64_t n)
 {
     int64_t i;
 
     for (i = 0; i < n; i++) {
-        if (!(fabs((double)numbers[i]) < largest))
+        if (!(fabs((double)native_float_at(numbers, i)) < largest))
             return false;
     }
     return true;
 }
 
 /* For each channel of an image. */
-static const float *by_channel(const native_ir *ir, int value, int64_t channels)
+static const void *by_channel(const native_ir *ir, int value, int64_t channels)
 {
     const native_value *v = &ir->values[value];
 
@@ -91,7 +91,7 @@ static bool find_makers(const native_ir *ir, native_item *item, makers *to)
 /* ---- new constants ---- */
 
 /* Of the weights and the bias: n numbers, `inner` beside each other for a channel. */
-static const float *make(native_ir *ir, native_unpacked *kept, const float *from, const float *by,
+static const float *make(native_ir *ir, native_unpacked *kept, const void *from, const void *by,
                          bool factors, int64_t n, int64_t inner, uint64_t *constant_bytes)
 {
     const native_constant_key key = {{from, by, NULL}, {factors ? -3 : -4, 0, n, inner}};
@@ -100,7 +100,8 @@ static const float *make(native_ir *ir, native_unpacked *kept, const float *from
     int64_t i;
 
     for (i = 0; to && made && i < n; i++) {
-        const double x = from ? (double)from[i] : 0.0, y = (double)by[i / inner];
+        const double x = from ? (double)native_float_at(from, i) : 0.0,
+                     y = (double)native_float_at(by, i / inner);
         to[i] = (float)(factors ? x * y : x + y);
     }
     if (to && made)
@@ -119,7 +120,7 @@ static int with(native_ir *ir, int like, const float *known)
 }
 
 /* The factors or terms `by` of its channels. */
-static bool take(native_ir *ir, native_item *conv, const float *by, bool factors,
+static bool take(native_ir *ir, native_item *conv, const void *by, bool factors,
                  native_unpacked *kept, uint64_t *constant_bytes)
 {
     const int64_t channels = ir->values[conv->output].dims[1];
@@ -146,14 +147,15 @@ static bool take(native_ir *ir, native_item *conv, const float *by, bool factors
     return made != NULL;
 }
 
-static void take_all(native_ir *ir, const makers *m, const float *by, bool factors,
+static void take_all(native_ir *ir, const makers *m, const void *by, bool factors,
                      native_unpacked *kept, uint64_t *constant_bytes)
 {
     int k;
 
     for (k = 0; k < m->n && !ir->failed; k++)
-        ir->failed =
-            !take(ir, m->convs[k], by + m->first[k], factors, kept, constant_bytes) || ir->failed;
+        ir->failed = !take(ir, m->convs[k], (const char *)by + (size_t)m->first[k] * sizeof(float),
+                           factors, kept, constant_bytes) ||
+                     ir->failed;
 }
 
 /* One number as that of each channel, or NULL. */
@@ -180,7 +182,7 @@ static bool take_binary(native_ir *ir, const makers *m, const native_item *next,
                         native_unpacked *kept, uint64_t *constant_bytes)
 {
     const int other = next->inputs[next->inputs[0] == m->last->output];
-    const float *by;
+    const void *by;
 
     if (next->binary != NATIVE_MUL && next->binary != NATIVE_ADD)
         return false;
@@ -199,7 +201,7 @@ bool native_norm_constants(native_ir *ir, const native_item *norm, native_unpack
                            const float **factors, const float **terms, uint64_t *constant_bytes)
 {
     const int64_t channels = ir->values[norm->output].dims[1];
-    const float *of[5] = {NULL};
+    const void *of[5] = {NULL};
     native_constant_key key = {{NULL}, {-5, channels}};
     bool made[2] = {false, false};
     float *to[2];
@@ -225,11 +227,13 @@ bool native_norm_constants(native_ir *ir, const native_item *norm, native_unpack
             *constant_bytes += (uint64_t)channels * sizeof **to;
     }
     for (i = 0; i < channels; i++) {
-        const double a = (double)of[3][i] / sqrt((double)of[2][i] + (double)norm->epsilon);
+        const double a = (double)native_float_at(of[3], i) /
+                         sqrt((double)native_float_at(of[2], i) + (double)norm->epsilon);
         if (made[0])
             to[0][i] = (float)a;
         if (made[1])
-            to[1][i] = (float)((double)of[4][i] - (double)of[1][i] * a);
+            to[1][i] =
+                (float)((double)native_float_at(of[4], i) - (double)native_float_at(of[1], i) * a);
     }
     *factors = to[0];
     *terms = to[1];

@@ -6,6 +6,8 @@
 #ifndef NATIVE_PROGRAM_IR_H
 #define NATIVE_PROGRAM_IR_H
 
+#include <string.h>
+
 #include "isa.h"
 #include "kernel.h"
 
@@ -26,6 +28,15 @@ typedef struct native_value {
     bool last; /* a plain image of float32 with the channels last, see program_tokens.c */
     int readers;
 } native_value;
+
+/* Float i of constants, which lie at any address until native_align_known. */
+static inline float native_float_at(const void *floats, int64_t i)
+{
+    float x;
+
+    memcpy(&x, (const char *)floats + i * (int64_t)sizeof x, sizeof x);
+    return x;
+}
 
 /* Of integers: (x - zero) scale, one of both for all, or for each index of an axis. */
 typedef struct native_quant {
@@ -88,7 +99,7 @@ typedef enum native_item_kind {
     NATIVE_ITEM_BATCH_NORM_GRAD, /* of x */
     NATIVE_ITEM_QUANTIZE,        /* float32 to 8 bits */
     NATIVE_ITEM_DEQUANTIZE,
-    NATIVE_ITEM_RESIZE, /* of the pixels of images */
+    NATIVE_ITEM_RESIZE,          /* of the pixels of images */
     NATIVE_ITEM_DYNAMIC_QUANTIZE /* more: the scale, the zero point */
 } native_item_kind;
 
