@@ -31,7 +31,7 @@ const ops_case ops_unary_cases[] = {
     MATH("Atanh", "-1..1"),
     EXACT("BitwiseNot", OPS_INTEGERS),
     MATH("Ceil", NULL),
-    WITH("Celu", "alpha?:f=0.5|1|2|-1", NULL),
+    WITH("Celu", "alpha?:f=0.5|1|2|-1|inf", NULL),
     MATH("Cos", "-9..9"),
     MATH("Cosh", "-9..9"),
     WITH("Elu", "alpha?:f=0.5|1|2|-1", NULL),

@@ -40,7 +40,9 @@ bool native_clip_form(const tfr_call *call)
 
 bool native_celu_form(const tfr_call *call)
 {
-    return tfr_call_float(call, "alpha", 1.0f) != 0.0f;
+    const float alpha = tfr_call_float(call, "alpha", 1.0f);
+
+    return alpha != 0.0f && isfinite(alpha); /* others make NaN of 0/0 and of inf * 0 */
 }
 
 bool native_cast_form(const tfr_call *call)
