@@ -91,6 +91,7 @@ libtfrun_core_la_SOURCES = \
 	core/graph/graph_infer.c \
 	core/graph/graph_infer.h \
 	core/graph/graph_infer_control.c \
+	core/graph/graph_nodes.c \
 	core/graph/graph_symbols.c \
 	core/graph/graph_view.c \
 	core/graph/graph_work.c \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * graph.c: building graphs; looking at them is graph_view.c. What a builder can get wrong is
- * refused here, so that the planner may trust every frozen graph: names, value numbers, ops,
- * counts, attribute names and types. Shapes are not looked at: they depend on a run's inputs.
+ * graph.c: building graphs; nodes are in graph_nodes.c, looking at graphs is graph_view.c. What a
+ * builder can get wrong is refused here, so that the planner may trust every frozen graph: names,
+ * value numbers, ops, counts, attribute names and types. Shapes are not looked at: they depend on a
+ * run's inputs.
  */
 #include "graph/graph.h"
 
@@ -13,20 +14,18 @@
 #include "base/alloc.h"
 #include "value/tensor.h"
 
-#define MAX_VALUES   (1u << 28)
-#define MAX_NESTING  64
-#define MAX_OPERANDS (1u << 20)
+#define MAX_VALUES  (1u << 28)
+#define MAX_NESTING 64
 
-/* Makes room for one more item in an array; *capacity counts items. */
-static tfr_status graph_reserve(void *array_pointer, uint32_t n, uint32_t *capacity, size_t size,
-                                tfr_err *err)
+tfr_status tfr__graph_reserve(void *array_pointer, uint32_t n, uint32_t *capacity, size_t size,
+                              tfr_err *err)
 {
     if (n >= MAX_VALUES)
         return tfr_fail(err, TFR_ELIMIT, "a graph cannot hold more than %u items of a kind", n);
     return tfr__reserve(array_pointer, n + 1, capacity, size) ? TFR_OK : tfr__no_memory(err);
 }
 
-static tfr_status graph_check(const tfr_graph *graph, tfr_err *err)
+tfr_status tfr__graph_can_change(const tfr_graph *graph, tfr_err *err)
 {
     if (!graph)
         return tfr_fail(err, TFR_EINVAL, "the graph is NULL");
@@ -37,8 +36,7 @@ static tfr_status graph_check(const tfr_graph *graph, tfr_err *err)
     return TFR_OK;
 }
 
-static tfr_status value_check(const tfr_graph *graph, tfr_value value, const char *what,
-                              tfr_err *err)
+tfr_status tfr__value_check(const tfr_graph *graph, tfr_value value, const char *what, tfr_err *err)
 {
     if (value < 0 || (uint32_t)value >= graph->n_values)
         return tfr_fail(err, TFR_EINVAL, "%s: there is no value %d, graph \"%s\" has %u", what,
@@ -98,7 +96,7 @@ tfr_status tfr_graph_create(const char *name, tfr_graph **out, tfr_err *err)
 tfr_status tfr_graph_create_child(tfr_graph *parent, const char *name, tfr_graph **out,
                                   tfr_err *err)
 {
-    tfr_status status = graph_check(parent, err);
+    tfr_status status = tfr__graph_can_change(parent, err);
     uint32_t depth = 0;
     if (status)
         return status;
@@ -117,19 +115,6 @@ tfr_graph *tfr_graph_retain(tfr_graph *graph)
 {
     atomic_fetch_add(&graph->refs, 1);
     return graph;
-}
-
-static void node_finish(tfr__node *node)
-{
-    tfr__free(node->name);
-    tfr__free(node->device);
-    tfr__free(node->inputs);
-    tfr__free(node->outputs);
-    tfr__free(node->captures);
-    tfr__attr_free(&node->attrs);
-    for (uint32_t i = 0; i < node->n_subgraphs; i++)
-        tfr_graph_release(node->subgraphs[i]);
-    tfr__free(node->subgraphs);
 }
 
 void tfr_graph_set_check(tfr_graph *graph, tfr_status (*check)(void *user, tfr_err *err),
@@ -173,7 +158,7 @@ void tfr_graph_release(tfr_graph *graph)
         return;
     }
     for (uint32_t i = 0; i < graph->n_nodes; i++)
-        node_finish(&graph->nodes[i]);
+        tfr__node_finish(&graph->nodes[i]);
     for (uint32_t i = 0; i < graph->n_values; i++) {
         tfr__free(graph->values[i].name);
         tfr_tensor_release(graph->values[i].tensor);
@@ -253,13 +238,12 @@ static tfr_status name_claim(tfr_graph *graph, const char *name, char **out, tfr
     return TFR_OK;
 }
 
-/* Adds a value with a copy of name, or with a made-up one. */
-static tfr_status value_add(tfr_graph *graph, const char *name, tfr__role role, tfr_value *out,
-                            tfr_err *err)
+tfr_status tfr__value_add(tfr_graph *graph, const char *name, tfr__role role, tfr_value *out,
+                          tfr_err *err)
 {
     tfr__value value = {.made_up = !name || !*name};
-    tfr_status status =
-        graph_reserve(&graph->values, graph->n_values, &graph->values_capacity, sizeof value, err);
+    tfr_status status = tfr__graph_reserve(&graph->values, graph->n_values, &graph->values_capacity,
+                                           sizeof value, err);
     if (!status && value.made_up) {
         value.name = name_make_up(graph);
         if (!value.name)
@@ -288,7 +272,7 @@ tfr_status tfr_graph_add_input(tfr_graph *graph, const char *name, const tfr_val
 {
     tfr_value_type known = {0};
     tfr_value value;
-    tfr_status status = graph_check(graph, err);
+    tfr_status status = tfr__graph_can_change(graph, err);
     if (status)
         return status;
     if (type)
@@ -298,10 +282,10 @@ tfr_status tfr_graph_add_input(tfr_graph *graph, const char *name, const tfr_val
         known.kind = TFR_KIND_TENSOR;
     status = type_check(graph, name ? name : "", &known, err);
     if (!status)
-        status = graph_reserve(&graph->inputs, graph->n_inputs, &graph->inputs_capacity,
-                               sizeof value, err);
+        status = tfr__graph_reserve(&graph->inputs, graph->n_inputs, &graph->inputs_capacity,
+                                    sizeof value, err);
     if (!status)
-        status = value_add(graph, name, TFR__ROLE_INPUT, &value, err);
+        status = tfr__value_add(graph, name, TFR__ROLE_INPUT, &value, err);
     if (status)
         return status;
     graph->values[value].type = known;
@@ -325,7 +309,7 @@ static void symbol_fix(tfr_graph *graph, int64_t symbol, int64_t dim)
 tfr_status tfr_graph_set_input_shape(tfr_graph *graph, uint32_t i, const tfr_shape *shape,
                                      tfr_err *err)
 {
-    tfr_status status = graph_check(graph, err);
+    tfr_status status = tfr__graph_can_change(graph, err);
     char text[400];
     tfr_value_type *type;
     bool fits;
@@ -368,12 +352,12 @@ static void type_of_tensor(const tfr_tensor *tensor, tfr_value_type *out)
 static tfr_status tensor_value_add(tfr_graph *graph, const char *name, tfr__role role,
                                    tfr_tensor *tensor, tfr_value *out, tfr_err *err)
 {
-    tfr_status status = graph_check(graph, err);
+    tfr_status status = tfr__graph_can_change(graph, err);
     if (status)
         return status;
     if (!tensor)
         return tfr_fail(err, TFR_EINVAL, "value \"%s\" has no tensor", name ? name : "");
-    status = value_add(graph, name, role, out, err);
+    status = tfr__value_add(graph, name, role, out, err);
     if (status)
         return status;
     graph->values[*out].tensor = tfr_tensor_retain(tensor);
@@ -392,7 +376,7 @@ tfr_status tfr_graph_add_constant(tfr_graph *graph, const char *name, tfr_tensor
 tfr_status tfr_graph_add_variable(tfr_graph *graph, const char *name, tfr_tensor *initial,
                                   tfr_value *out, tfr_err *err)
 {
-    tfr_status status = graph_check(graph, err);
+    tfr_status status = tfr__graph_can_change(graph, err);
     if (!status && graph->parent)
         status = tfr_fail(err, TFR_EINVAL, "variable \"%s\": only an outermost graph has variables",
                           name ? name : "");
@@ -400,8 +384,8 @@ tfr_status tfr_graph_add_variable(tfr_graph *graph, const char *name, tfr_tensor
         status = tfr_fail(err, TFR_EINVAL, "variable \"%s\" must be a tensor, not a sequence",
                           name ? name : "");
     if (!status)
-        status = graph_reserve(&graph->variables, graph->n_variables, &graph->variables_capacity,
-                               sizeof *graph->variables, err);
+        status = tfr__graph_reserve(&graph->variables, graph->n_variables,
+                                    &graph->variables_capacity, sizeof *graph->variables, err);
     if (!status)
         status = tensor_value_add(graph, name, TFR__ROLE_VARIABLE, initial, out, err);
     if (!status)
@@ -412,11 +396,11 @@ tfr_status tfr_graph_add_variable(tfr_graph *graph, const char *name, tfr_tensor
 tfr_status tfr_graph_set_update(tfr_graph *graph, tfr_value variable, tfr_value update,
                                 tfr_err *err)
 {
-    tfr_status status = graph_check(graph, err);
+    tfr_status status = tfr__graph_can_change(graph, err);
     if (!status)
-        status = value_check(graph, variable, "update of a variable", err);
+        status = tfr__value_check(graph, variable, "update of a variable", err);
     if (!status)
-        status = value_check(graph, update, "update of a variable", err);
+        status = tfr__value_check(graph, update, "update of a variable", err);
     if (status)
         return status;
     if (graph->values[variable].role != TFR__ROLE_VARIABLE)
@@ -429,12 +413,12 @@ tfr_status tfr_graph_set_update(tfr_graph *graph, tfr_value variable, tfr_value 
 tfr_status tfr_graph_add_capture(tfr_graph *child, tfr_value of_parent, tfr_value *out,
                                  tfr_err *err)
 {
-    tfr_status status = graph_check(child, err);
+    tfr_status status = tfr__graph_can_change(child, err);
     if (status)
         return status;
     if (!child->parent)
         return tfr_fail(err, TFR_EINVAL, "graph \"%s\" has no parent to capture from", child->name);
-    status = value_check(child->parent, of_parent, "captured value", err);
+    status = tfr__value_check(child->parent, of_parent, "captured value", err);
     if (status)
         return status;
     *out = tfr__captures_find(&child->captures, of_parent);
@@ -443,7 +427,7 @@ tfr_status tfr_graph_add_capture(tfr_graph *child, tfr_value of_parent, tfr_valu
     status = tfr__captures_reserve(&child->captures, err);
     /* Captures get made-up names: an inner value may have the name of an outer one. */
     if (!status)
-        status = value_add(child, NULL, TFR__ROLE_CAPTURE, out, err);
+        status = tfr__value_add(child, NULL, TFR__ROLE_CAPTURE, out, err);
     if (status)
         return status;
     tfr__captures_add(&child->captures, of_parent, *out);
@@ -455,15 +439,15 @@ tfr_status tfr_graph_add_capture(tfr_graph *child, tfr_value of_parent, tfr_valu
 tfr_status tfr_graph_add_output(tfr_graph *graph, tfr_value value, const char *name, tfr_err *err)
 {
     char *own = NULL;
-    tfr_status status = graph_check(graph, err);
+    tfr_status status = tfr__graph_can_change(graph, err);
     if (!status)
-        status = value_check(graph, value, "output", err);
+        status = tfr__value_check(graph, value, "output", err);
     if (!status)
-        status = graph_reserve(&graph->outputs, graph->n_outputs, &graph->outputs_capacity,
-                               sizeof value, err);
+        status = tfr__graph_reserve(&graph->outputs, graph->n_outputs, &graph->outputs_capacity,
+                                    sizeof value, err);
     if (!status)
-        status = graph_reserve(&graph->output_names, graph->n_outputs, &graph->names_capacity,
-                               sizeof *graph->output_names, err);
+        status = tfr__graph_reserve(&graph->output_names, graph->n_outputs, &graph->names_capacity,
+                                    sizeof *graph->output_names, err);
     if (status)
         return status;
     if (name) {
@@ -480,7 +464,7 @@ tfr_status tfr_graph_declare_output(tfr_graph *graph, uint32_t i, const tfr_valu
                                     tfr_err *err)
 {
     tfr_value_type known = {0};
-    tfr_status status = graph_check(graph, err);
+    tfr_status status = tfr__graph_can_change(graph, err);
     if (!status && i >= graph->n_outputs)
         status = tfr_fail(err, TFR_EINVAL, "graph \"%s\" has no output %u, it has %u", graph->name,
                           i, graph->n_outputs);
@@ -489,8 +473,8 @@ tfr_status tfr_graph_declare_output(tfr_graph *graph, uint32_t i, const tfr_valu
     if (!status)
         status = type_check(graph, "an output", &known, err);
     while (!status && graph->n_declared <= i) {
-        status = graph_reserve(&graph->output_types, graph->n_declared, &graph->declared_capacity,
-                               sizeof *graph->output_types, err);
+        status = tfr__graph_reserve(&graph->output_types, graph->n_declared,
+                                    &graph->declared_capacity, sizeof *graph->output_types, err);
         if (!status)
             graph->output_types[graph->n_declared++] = (tfr_value_type){.size = sizeof known};
     }
@@ -503,11 +487,11 @@ tfr_status tfr_graph_declare_output(tfr_graph *graph, uint32_t i, const tfr_valu
 
 tfr_status tfr_graph_push_device(tfr_graph *graph, const char *device, tfr_err *err)
 {
-    tfr_status status = graph_check(graph, err);
+    tfr_status status = tfr__graph_can_change(graph, err);
     char *own;
     if (!status)
-        status = graph_reserve(&graph->scopes, graph->n_scopes, &graph->scopes_capacity,
-                               sizeof *graph->scopes, err);
+        status = tfr__graph_reserve(&graph->scopes, graph->n_scopes, &graph->scopes_capacity,
+                                    sizeof *graph->scopes, err);
     if (status)
         return status;
     own = tfr__strdup(device ? device : "");
@@ -521,159 +505,4 @@ void tfr_graph_pop_device(tfr_graph *graph)
 {
     if (graph && graph->n_scopes)
         tfr__free(graph->scopes[--graph->n_scopes]);
-}
-
-/* ---- nodes ----------------------------------------------------------------------------------- */
-
-static tfr_status node_count_check(const tfr__node *node, const char *what, const char *formals,
-                                   uint32_t n, tfr_err *err)
-{
-    uint32_t least, most;
-    tfr__op_arity(formals, &least, &most);
-    if (n >= least && n <= most)
-        return TFR_OK;
-    return tfr_fail(err, TFR_EMODEL, "node \"%s\" (%s) has %u %s, the op takes %s%u: %s",
-                    node->name, node->op->name, n, what, n < least ? "at least " : "at most ",
-                    n < least ? least : most, formals);
-}
-
-/* Attributes of names and types that the op has; the values are looked at by the inference. */
-static tfr_status node_attrs_check(const tfr__node *node, tfr_err *err)
-{
-    for (uint32_t i = 0; i < node->attrs.n; i++) {
-        const tfr_attr *attr = &node->attrs.items[i].pub;
-        const char *cursor = node->op->attrs;
-        tfr__attr_formal formal;
-        bool found = false;
-        while (!found && tfr__op_next_attr(&cursor, &formal))
-            found = strlen(attr->name) == formal.name_bytes &&
-                    memcmp(attr->name, formal.name, formal.name_bytes) == 0;
-        if (!found)
-            return tfr_fail(err, TFR_EMODEL,
-                            "node \"%s\" (%s) has no attribute \"%s\", there is: %s", node->name,
-                            node->op->name, attr->name, node->op->attrs);
-        if (formal.type != attr->type)
-            return tfr_fail(
-                err, TFR_EMODEL, "attribute \"%s\" of node \"%s\" (%s) has type %d, it must be %d",
-                attr->name, node->name, node->op->name, (int)attr->type, (int)formal.type);
-    }
-    return TFR_OK;
-}
-
-/* Takes inputs, attributes, subgraphs and what they capture into node; on failure node_finish. */
-static tfr_status node_fill(tfr_graph *graph, const tfr_node_desc *desc, tfr__node *node,
-                            tfr_err *err)
-{
-    tfr_status status = TFR_OK;
-    const char *device = desc->device;
-    uint32_t n_captures = 0;
-    char made_up[32];
-    if (desc->n_inputs > MAX_OPERANDS || desc->n_outputs > MAX_OPERANDS)
-        return tfr_fail(err, TFR_ELIMIT, "node \"%s\" has more than %u operands",
-                        desc->name ? desc->name : "", MAX_OPERANDS);
-    snprintf(made_up, sizeof made_up, "%s_%u", node->op->name, graph->n_nodes);
-    if (!device && graph->n_scopes && graph->scopes[graph->n_scopes - 1][0])
-        device = graph->scopes[graph->n_scopes - 1];
-    node->name = tfr__strdup(desc->name && *desc->name ? desc->name : made_up);
-    if (device)
-        node->device = tfr__strdup(device);
-    node->inputs = tfr__calloc((size_t)desc->n_inputs + 1, sizeof *node->inputs);
-    node->outputs = tfr__calloc((size_t)desc->n_outputs + 1, sizeof *node->outputs);
-    node->subgraphs = tfr__calloc((size_t)desc->n_subgraphs + 1, sizeof *node->subgraphs);
-    for (uint32_t i = 0; i < desc->n_subgraphs; i++)
-        n_captures += desc->subgraphs[i].graph ? desc->subgraphs[i].graph->n_values : 0;
-    node->captures = tfr__calloc((size_t)n_captures + 1, sizeof *node->captures);
-    if (!node->name || (device && !node->device) || !node->inputs || !node->outputs ||
-        !node->subgraphs || !node->captures)
-        return tfr__no_memory(err);
-    for (uint32_t i = 0; i < desc->n_inputs; i++) {
-        if (desc->inputs[i] != TFR_VALUE_NONE)
-            status = value_check(graph, desc->inputs[i], node->name, err);
-        if (status)
-            return status;
-        node->inputs[i] = desc->inputs[i];
-    }
-    node->n_inputs = desc->n_inputs;
-    for (uint32_t i = 0; !status && i < desc->n_attrs; i++)
-        status = tfr__attr_set(&node->attrs, &desc->attrs[i], NULL, err);
-    for (uint32_t i = 0; !status && i < desc->n_subgraphs; i++) {
-        tfr_graph *child = desc->subgraphs[i].graph;
-        uint32_t before = 0;
-        while (desc->subgraphs[before].graph != child)
-            before++;
-        if (!child || child->parent != graph || child->adopted || before < i)
-            return tfr_fail(err, TFR_EINVAL,
-                            "subgraph \"%s\" of node \"%s\" is not a free child of graph \"%s\"",
-                            desc->subgraphs[i].name, node->name, graph->name);
-        status = tfr__attr_set_graph(&node->attrs, desc->subgraphs[i].name, child, err);
-        for (uint32_t v = 0; v < child->n_values; v++)
-            if (child->values[v].role == TFR__ROLE_CAPTURE)
-                node->captures[node->n_captures++] = child->values[v].outer;
-    }
-    return status;
-}
-
-/* Adds the values that the node makes. After a failure they stay, but no node can use them. */
-static tfr_status node_add_outputs(tfr_graph *graph, const tfr_node_desc *desc, tfr__node *node,
-                                   tfr_err *err)
-{
-    for (uint32_t i = 0; i < desc->n_outputs; i++) {
-        const char *name = desc->output_names ? desc->output_names[i] : NULL;
-        node->outputs[i] = TFR_VALUE_NONE;
-        node->n_outputs = i + 1;
-        if (name && !*name)
-            continue;
-        tfr_status status = value_add(graph, name, TFR__ROLE_NODE, &node->outputs[i], err);
-        if (status)
-            return status;
-        graph->values[node->outputs[i]].node = (int32_t)graph->n_nodes;
-    }
-    return TFR_OK;
-}
-
-tfr_status tfr_graph_add_node(tfr_graph *graph, const tfr_node_desc *given, tfr_value *outputs,
-                              tfr_err *err)
-{
-    tfr_node_desc desc = {0};
-    tfr__node node = {0};
-    tfr_status status = graph_check(graph, err);
-    if (status)
-        return status;
-    if (!given || given->size < offsetof(tfr_node_desc, attrs))
-        return tfr_fail(err, TFR_EINVAL, "the node's description has no size");
-    memcpy(&desc, given, given->size < sizeof desc ? given->size : sizeof desc);
-    node.op = desc.op ? tfr__op_find(desc.domain ? desc.domain : "", desc.op) : NULL;
-    if (!node.op)
-        return tfr_fail(err, TFR_EMODEL,
-                        "node \"%s\": there is no op \"%s\" in domain \"%s\"; `tfrun ops` lists "
-                        "them",
-                        desc.name ? desc.name : "", desc.op ? desc.op : "",
-                        desc.domain ? desc.domain : "");
-    status = graph_reserve(&graph->nodes, graph->n_nodes, &graph->nodes_capacity, sizeof node, err);
-    if (!status)
-        status = node_fill(graph, &desc, &node, err);
-    if (!status)
-        status = node_count_check(&node, "inputs", node.op->inputs, desc.n_inputs, err);
-    if (!status)
-        status = node_count_check(&node, "outputs", node.op->outputs, desc.n_outputs, err);
-    if (!status)
-        status = node_attrs_check(&node, err);
-    if (!status)
-        status = node_add_outputs(graph, &desc, &node, err);
-    if (status) {
-        for (uint32_t i = 0; i < node.n_outputs; i++)
-            if (node.outputs[i] != TFR_VALUE_NONE)
-                graph->values[node.outputs[i]].node = -1;
-        node_finish(&node);
-        return status;
-    }
-    for (uint32_t i = 0; i < desc.n_subgraphs; i++) {
-        node.subgraphs[i] = desc.subgraphs[i].graph;
-        node.subgraphs[i]->adopted = true;
-    }
-    node.n_subgraphs = desc.n_subgraphs;
-    graph->nodes[graph->n_nodes++] = node;
-    if (outputs)
-        memcpy(outputs, node.outputs, node.n_outputs * sizeof *outputs);
-    return TFR_OK;
 }

@@ -99,6 +99,22 @@ tfr_status tfr__graph_copy(tfr_graph *graph, tfr_graph *parent, tfr_graph **out,
 /* What is special about releasing a node of a copy. */
 void tfr__node_copy_finish(tfr__node *node);
 
+/* ---- graph.c, for graph_nodes.c ---- */
+
+/* TFR_EBUSY once a session uses the graph. */
+tfr_status tfr__graph_can_change(const tfr_graph *graph, tfr_err *err);
+/* Makes room for one more item in an array; *capacity counts items. */
+tfr_status tfr__graph_reserve(void *array_pointer, uint32_t n, uint32_t *capacity, size_t size,
+                              tfr_err *err);
+/* Whether a node can use the value; `what` begins the error's text. */
+tfr_status tfr__value_check(const tfr_graph *graph, tfr_value value, const char *what,
+                            tfr_err *err);
+/* Adds a value with a copy of name, or with a made-up one. */
+tfr_status tfr__value_add(tfr_graph *graph, const char *name, tfr__role role, tfr_value *out,
+                          tfr_err *err);
+/* Frees what the node owns. graph_nodes.c */
+void tfr__node_finish(tfr__node *node);
+
 /* No more changes. [any] */
 void tfr__graph_freeze(tfr_graph *graph);
 
