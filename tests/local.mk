@@ -131,6 +131,7 @@ unit_tests = \
 	tests/test_onnx_models \
 	tests/test_onnx_roundtrip \
 	tests/test_onnx_save \
+	tests/test_onnx_save_files \
 	tests/test_onnx_tensor \
 	tests/test_onnx_upgrade \
 	tests/test_op \
@@ -154,6 +155,7 @@ unit_tests = \
 	tests/test_random \
 	tests/test_schedule \
 	tests/test_session \
+	tests/test_session_plans \
 	tests/test_passes \
 	tests/test_program \
 	tests/test_recompute \
@@ -722,7 +724,12 @@ tests_test_onnx_roundtrip_SOURCES = tests/test_onnx_roundtrip.c tests/graph_equa
 
 tests_test_onnx_save_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_save_LDADD = $(TFR_TEST_FORMATS)
-tests_test_onnx_save_SOURCES = tests/test_onnx_save.c tests/graph_equal.h tests/temp_path.h
+tests_test_onnx_save_SOURCES = tests/test_onnx_save.c tests/graph_equal.h tests/onnx_save_kit.h
+
+tests_test_onnx_save_files_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onnx_save_files_LDADD = $(TFR_TEST_FORMATS)
+tests_test_onnx_save_files_SOURCES = tests/test_onnx_save_files.c tests/graph_equal.h \
+	tests/onnx_save_kit.h tests/temp_path.h
 
 tests_test_onnx_tensor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_tensor_LDADD = $(TFR_TEST_FORMATS)
@@ -918,6 +925,10 @@ tests_test_schedule_SOURCES = tests/session_kit.h tests/test_schedule.c tests/tr
 tests_test_session_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_session_LDADD = $(TFR_TEST_CORE)
 tests_test_session_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_session.c
+
+tests_test_session_plans_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_session_plans_LDADD = $(TFR_TEST_CORE)
+tests_test_session_plans_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_session_plans.c
 
 tests_test_passes_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_passes_LDADD = $(TFR_TEST_CORE)
