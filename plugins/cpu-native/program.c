@@ -15,7 +15,7 @@ struct tfr_program {
     native_half half;
     native_unpacked unpacked;
     native_sharing launch;
-    int64_t unit_bytes[NATIVE_PROGRAM_ARGS];
+    int64_t unit_bytes[]; /* of each argument */
 };
 
 /* ---- propose ---- */
@@ -206,7 +206,8 @@ static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph
     if (graph->n_inputs + graph->n_outputs > NATIVE_PROGRAM_ARGS)
         return tfr_fail(err, TFR_EUNSUPPORTED, "a program of %u arguments, %d are done here",
                         graph->n_inputs + graph->n_outputs, NATIVE_PROGRAM_ARGS);
-    program = calloc(1, sizeof *program);
+    program = calloc(1, sizeof *program + ((size_t)graph->n_inputs + graph->n_outputs) *
+                                              sizeof *program->unit_bytes);
     if (!program)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a program");
     ir.graph = graph;

@@ -15,19 +15,25 @@ enum {
 };
 
 /* Along channels blocked values of 8 bits go pixel by pixel. */
+typedef struct part {
+    native_ref from;
+    const native_regrid *grid; /* that bytes change to, or NULL */
+    int64_t inner;             /* bytes of each outer index */
+} part;
+
 typedef struct concat {
     int n;
-    native_ref from[NATIVE_ITEM_INPUTS], to;
+    native_ref to;
     const native_int8_isa *isa;
-    const native_regrid *grids[NATIVE_ITEM_INPUTS]; /* that bytes change to, or NULL */
-    int64_t inner[NATIVE_ITEM_INPUTS], all;         /* bytes of each outer index */
-    int64_t parts, rows, size;                      /* outer indices; bytes of an element */
+    int64_t all;              /* bytes of each outer index */
+    int64_t cuts, rows, size; /* of all; outer indices; bytes of an element */
+    part parts[];
 } concat;
 
 static void put_bytes(const concat *c, int k, const char *from, char *to, int64_t n)
 {
-    if (c->grids[k])
-        native_change_grid(c->isa, c->grids[k], (const uint8_t *)from, (uint8_t *)to, n);
+    if (c->parts[k].grid)
+        native_change_grid(c->isa, c->parts[k].grid, (const uint8_t *)from, (uint8_t *)to, n);
     else
         memcpy(to, from, (size_t)n);
 }
@@ -61,12 +67,13 @@ static void run_columns(const void *params, const native_bases *bases, int64_t b
     char *to = (char *)native_at(bases, &c->to) + first * c->all;
     int k;
 
-    for (k = 0; k < c->n; to += c->inner[k++]) {
-        const char *from = (const char *)native_at(bases, &c->from[k]) + first * c->inner[k];
+    for (k = 0; k < c->n; to += c->parts[k++].inner) {
+        const char *from =
+            (const char *)native_at(bases, &c->parts[k].from) + first * c->parts[k].inner;
         if (c->size == 4)
-            put_columns_32(from, to, n, c->inner[k] / 4, c->all / 4);
+            put_columns_32(from, to, n, c->parts[k].inner / 4, c->all / 4);
         else
-            put_columns_64(from, to, n, c->inner[k] / 8, c->all / 8);
+            put_columns_64(from, to, n, c->parts[k].inner / 8, c->all / 8);
     }
 }
 
@@ -79,15 +86,16 @@ static void run_concat(const void *params, const native_bases *bases, int64_t be
     int k;
 
     for (i = begin; i < end; i++) {
-        const int64_t outer = i / c->parts, part = i % c->parts;
-        const int64_t first = part * c->all / c->parts, last = (part + 1) * c->all / c->parts;
+        const int64_t outer = i / c->cuts, cut = i % c->cuts;
+        const int64_t first = cut * c->all / c->cuts, last = (cut + 1) * c->all / c->cuts;
         int64_t at = 0;
-        for (k = 0; k < c->n; at += c->inner[k++]) {
+        for (k = 0; k < c->n; at += c->parts[k++].inner) {
             const int64_t low = first > at ? first - at : 0;
-            const int64_t high = last - at < c->inner[k] ? last - at : c->inner[k];
+            const int64_t high = last - at < c->parts[k].inner ? last - at : c->parts[k].inner;
             if (low < high)
                 put_bytes(c, k,
-                          (const char *)native_at(bases, &c->from[k]) + outer * c->inner[k] + low,
+                          (const char *)native_at(bases, &c->parts[k].from) +
+                              outer * c->parts[k].inner + low,
                           to + outer * c->all + at + low, high - low);
         }
     }
@@ -105,7 +113,7 @@ void native_plan_concat(native_planner *p, const native_item *item)
         native_plan_channels(p, item);
         return;
     }
-    c = native_keep(p, sizeof *c);
+    c = native_keep(p, sizeof *c + (size_t)item->n_inputs * sizeof *c->parts);
     if (!c)
         return;
     c->n = item->n_inputs;
@@ -113,14 +121,14 @@ void native_plan_concat(native_planner *p, const native_item *item)
     c->to = native_ref_of(p, item->output);
     for (k = 0; k < c->n; k++) {
         const native_value *x = &p->ir->values[item->inputs[k]];
-        c->from[k] = native_ref_of(p, item->inputs[k]);
+        c->parts[k].from = native_ref_of(p, item->inputs[k]);
         if (item->integer >= 0)
-            c->grids[k] = native_new_regrid(p, &p->ir->integers[item->integer + k].x,
-                                            &p->ir->integers[item->integer + k].y);
-        c->inner[k] = size;
+            c->parts[k].grid = native_new_regrid(p, &p->ir->integers[item->integer + k].x,
+                                                 &p->ir->integers[item->integer + k].y);
+        c->parts[k].inner = size;
         for (d = axis; d < last; d++)
-            c->inner[k] *= d == 0 ? native_first_dim(p, x) : x->dims[d];
-        c->all += c->inner[k];
+            c->parts[k].inner *= d == 0 ? native_first_dim(p, x) : x->dims[d];
+        c->all += c->parts[k].inner;
     }
     c->size = size;
     c->rows = c->all > 0 ? n * size / c->all : 0;
@@ -129,7 +137,6 @@ void native_plan_concat(native_planner *p, const native_item *item)
                        (double)n * 0.5);
         return;
     }
-    c->parts = c->all > CONCAT_PART ? c->all / CONCAT_PART : 1;
-    native_add_run(p, run_concat, c, c->all > 0 ? n * size / c->all * c->parts : 0,
-                   (double)n * 0.1);
+    c->cuts = c->all > CONCAT_PART ? c->all / CONCAT_PART : 1;
+    native_add_run(p, run_concat, c, c->all > 0 ? n * size / c->all * c->cuts : 0, (double)n * 0.1);
 }

@@ -19,7 +19,7 @@ typedef struct origin {
 
 typedef struct pass {
     native_ir *ir;
-    origin *origins; /* of each value */
+    origin *origins; /* of each value; only those that can be followed lie anywhere */
     int *makers;     /* the item of each, or -1 */
     bool staged;
 } pass;
@@ -285,10 +285,10 @@ static void follow_product(pass *p, native_item *item)
 
     for (k = 0; k < 2; k++) {
         const origin *from = &p->origins[item->inputs[k]];
-        reads = reads || (from->base != item->inputs[k] && !is_plain(&from->at));
         if (!can_follow(&p->ir->values[item->inputs[k]]) ||
             !native_keeps_samples(&p->ir->values[from->base], &from->at))
             return;
+        reads = reads || (from->base != item->inputs[k] && !is_plain(&from->at));
     }
     at = reads ? native_new_strided(p->ir, 2) : -1;
     if (at < 0)
@@ -383,8 +383,8 @@ void native_fuse_strided(native_ir *ir)
 
     remove_sums(ir);
     native_count_readers(ir);
-    p.origins = calloc((size_t)ir->n_values + 1, sizeof *p.origins);
-    p.makers = calloc((size_t)ir->n_values + 1, sizeof *p.makers);
+    p.origins = malloc(((size_t)ir->n_values + 1) * sizeof *p.origins);
+    p.makers = malloc(((size_t)ir->n_values + 1) * sizeof *p.makers);
     if (p.origins && p.makers)
         follow_all(&p);
     else
