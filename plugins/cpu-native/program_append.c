@@ -119,15 +119,19 @@ static void append(native_ir *ir, int value, const tfr_program_value *given)
 
 void native_append(native_ir *ir)
 {
+    bool counted = false;
     uint32_t i;
 
-    if (native_wants_stages(ir))
-        return;
-    native_count_readers(ir);
     for (i = 0; i < ir->graph->n_outputs && !ir->failed; i++) {
         const int value = ir->graph->outputs[i];
         const tfr_program_value *given = native_graph_value(ir->graph, value);
-        if (TFR_HAS(given, tfr_program_value, strides) && given->flags & TFR_VALUE_APPEND)
-            append(ir, value, given);
+        if (!TFR_HAS(given, tfr_program_value, strides) || !(given->flags & TFR_VALUE_APPEND))
+            continue;
+        if (!counted && native_wants_stages(ir))
+            return;
+        if (!counted)
+            native_count_readers(ir);
+        counted = true;
+        append(ir, value, given);
     }
 }

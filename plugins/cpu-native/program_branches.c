@@ -275,24 +275,13 @@ static bool merge(pass *p, native_item *sum)
     return !ir->failed;
 }
 
-static bool has_convs(const native_ir *ir)
-{
-    int i;
-
-    for (i = 0; i < ir->n_items; i++) {
-        if (ir->items[i].kind == NATIVE_ITEM_CONV || ir->items[i].kind == NATIVE_ITEM_DEPTHWISE)
-            return true;
-    }
-    return false;
-}
-
 bool native_merge_branches(native_ir *ir, native_unpacked *kept, uint64_t *constant_bytes)
 {
     pass p = {ir, kept, constant_bytes};
     bool any = false;
     int i;
 
-    if (native_wants_stages(ir) || !has_convs(ir))
+    if (!native_has_convs(native_kinds(ir)) || native_wants_stages(ir))
         return false;
     native_count_readers(ir);
     for (i = 0; i < ir->n_items && !ir->failed; i++) {

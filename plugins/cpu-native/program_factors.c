@@ -274,7 +274,7 @@ void native_fold_factors(native_ir *ir, native_unpacked *kept, uint64_t *constan
     makers m;
     int i;
 
-    if (native_wants_stages(ir))
+    if (!native_has_convs(native_kinds(ir)) || native_wants_stages(ir))
         return;
     native_count_readers(ir);
     for (i = 0; i < ir->n_items && !ir->failed; i++) {

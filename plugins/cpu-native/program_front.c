@@ -92,7 +92,7 @@ int32_t native_fuse_fronts(native_ir *ir, tfr_err *err)
 {
     int i;
 
-    if (ir->staged)
+    if (ir->staged || !(native_kinds(ir) & native_kind_bit(NATIVE_ITEM_DEPTHWISE)))
         return TFR_OK;
     native_count_readers(ir);
     for (i = 0; i < ir->n_items; i++) {

@@ -201,8 +201,11 @@ static void drop_unread(native_ir *ir)
 
 void native_find_integers(native_ir *ir)
 {
-    int *makers = find_makers(ir), i;
+    int *makers, i;
 
+    if (!ir->n_integers && !(native_kinds(ir) & native_kind_bit(NATIVE_ITEM_DEQUANTIZE)))
+        return;
+    makers = find_makers(ir);
     if (!makers) {
         ir->failed = true;
         return;
@@ -325,9 +328,11 @@ static bool take_addition(native_ir *ir, const int *makers, int i)
 
 void native_fuse_integers(native_ir *ir)
 {
+    const uint64_t bytes =
+        native_kind_bit(NATIVE_ITEM_QUANTIZE) | native_kind_bit(NATIVE_ITEM_DEQUANTIZE);
     int *makers, i;
 
-    if (ir->failed || !ir->device->qdq)
+    if (ir->failed || !ir->device->qdq || (!ir->n_integers && !(native_kinds(ir) & bytes)))
         return;
     native_count_readers(ir);
     makers = find_makers(ir);

@@ -230,4 +230,27 @@ typedef struct native_ir {
     int n_fused, n_reorders;
 } native_ir;
 
+/* A kind as one of a set. */
+static inline uint64_t native_kind_bit(native_item_kind kind)
+{
+    return UINT64_C(1) << kind;
+}
+
+/* The kinds of its items: who finds none that it looks for need not count readers. */
+static inline uint64_t native_kinds(const native_ir *ir)
+{
+    uint64_t kinds = 0;
+    int i;
+
+    for (i = 0; i < ir->n_items; i++)
+        kinds |= native_kind_bit(ir->items[i].kind);
+    return kinds;
+}
+
+/* What may have factors and sums in its weights. */
+static inline bool native_has_convs(uint64_t kinds)
+{
+    return kinds & (native_kind_bit(NATIVE_ITEM_CONV) | native_kind_bit(NATIVE_ITEM_DEPTHWISE));
+}
+
 #endif

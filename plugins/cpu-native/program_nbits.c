@@ -200,6 +200,8 @@ bool native_fuse_nbits(native_ir *ir)
 {
     int i, j;
 
+    if (!(native_kinds(ir) & native_kind_bit(NATIVE_ITEM_BLOCKS)))
+        return true;
     for (i = 0; i < ir->n_items; i++) {
         const native_item *item = &ir->items[i];
         if (item->kind != NATIVE_ITEM_BLOCKS)

@@ -148,6 +148,8 @@ void native_fuse_pooled(native_ir *ir)
 {
     int i;
 
+    if (!(native_kinds(ir) & native_kind_bit(NATIVE_ITEM_CONV)))
+        return;
     for (i = 0; i < ir->n_items && !ir->failed; i++) {
         if (ir->items[i].kind == NATIVE_ITEM_CONV && ir->items[i].groups <= 1)
             fuse_one(ir, i);

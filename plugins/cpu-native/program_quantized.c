@@ -206,6 +206,8 @@ int32_t native_unpack_known(native_ir *ir, native_unpacked *unpacked, uint64_t *
 {
     int i;
 
+    if (!(native_kinds(ir) & native_kind_bit(NATIVE_ITEM_DEQUANTIZE)))
+        return TFR_OK;
     native_count_readers(ir);
     for (i = 0; i < ir->n_items && !ir->failed; i++) {
         native_item *item = &ir->items[i];

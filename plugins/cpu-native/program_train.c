@@ -244,6 +244,8 @@ static void remove_unread(native_ir *ir)
 
 void native_fuse_gradients(native_ir *ir)
 {
+    const int n_fused = ir->n_fused;
+    bool masks = false;
     int i;
 
     for (i = 0; i < ir->n_items; i++) {
@@ -253,7 +255,11 @@ void native_fuse_gradients(native_ir *ir)
             read_source(ir, &ir->items[i]);
         if (ir->items[i].kind == NATIVE_ITEM_BINARY && ir->items[i].binary == NATIVE_MASK)
             mask_by_result(ir, &ir->items[i]);
+        masks = masks ||
+                (ir->items[i].kind == NATIVE_ITEM_BINARY && ir->items[i].binary == NATIVE_MASK);
     }
+    if (!masks && ir->n_fused == n_fused)
+        return;
     native_count_readers(ir);
     for (i = 0; i < ir->n_items; i++) {
         if (ir->items[i].kind == NATIVE_ITEM_BINARY && ir->items[i].binary == NATIVE_MASK)
