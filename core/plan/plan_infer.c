@@ -132,6 +132,56 @@ static tfr_tensor *resolve_live_in(tfr__build *b, tfr_value value, tfr_tensor *t
     return plain;
 }
 
+enum { MOST_LISTS = 8 };
+
+static bool is_list(const tfr__type *t)
+{
+    return t->kind == TFR_KIND_TENSOR && t->dtype == TFR_DTYPE_I64 && t->rank <= 1 &&
+           (!t->rank || t->dims[0] <= TFR__MAX_ELEMENTS);
+}
+
+/* The same of a short list of integers, such as a shape, by the rules that symbolic inference has:
+ * no kernel is prepared for a number or two. False: there is none, or it leaves a number open. */
+static bool resolve_list(tfr__build *b, uint32_t i, uint32_t depth)
+{
+    const tfr__node *node = tfr__build_node_at(b, i);
+    const tfr_value v = node->outputs[0];
+    tfr__type in[MOST_LISTS];
+    tfr__infer infer = {.op = node->op,
+                        .n_inputs = node->n_inputs,
+                        .n_outputs = 1,
+                        .inputs = in,
+                        .outputs = &b->types[v],
+                        .attrs = &b->nodes[i].attrs};
+    tfr__elements found;
+    tfr_shape shape;
+    if (!is_list(&b->types[v]))
+        return false;
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        const tfr_value w = node->inputs[k];
+        const tfr_tensor *t;
+        in[k].kind = TFR_KIND_NONE;
+        if (w == TFR_VALUE_NONE)
+            continue;
+        t = is_list(&b->types[w]) ? resolve(b, w, depth + 1) : NULL;
+        if (!t)
+            return false;
+        in[k] = b->types[w];
+        in[k].data = t->data;
+    }
+    if (!tfr__infer_elements(&infer, &found))
+        return false;
+    for (uint32_t k = 0; k < found.n; k++)
+        if (found.v[k].what != TFR__KNOWN)
+            return false;
+    if (tfr_shape_make(b->types[v].rank, b->types[v].dims, &shape, NULL) ||
+        tfr_tensor_create(TFR_DTYPE_I64, &shape, &b->known[v], NULL))
+        return false;
+    for (uint32_t k = 0; k < found.n; k++)
+        ((int64_t *)b->known[v]->data)[k] = found.v[k].v;
+    return true;
+}
+
 /* Computes the outputs of a small node whose inputs can be resolved; sets known of all outputs. */
 static void resolve_node(tfr__build *b, uint32_t i, uint32_t depth)
 {
@@ -149,6 +199,9 @@ static void resolve_node(tfr__build *b, uint32_t i, uint32_t depth)
         ready = v == TFR_VALUE_NONE || (b->types[v].dtype != TFR_DTYPE_STRING &&
                                         tfr__type_elements(&b->types[v]) <= SMALL_ELEMENTS);
     }
+    if (ready && node->n_outputs == 1 && node->outputs[0] != TFR_VALUE_NONE &&
+        node->n_inputs <= MOST_LISTS && resolve_list(b, i, depth))
+        return;
     inputs = tfr__calloc((size_t)node->n_inputs + 1, sizeof *inputs);
     results = tfr__calloc((size_t)node->n_outputs + 1, sizeof *results);
     types = tfr__calloc((size_t)node->n_outputs + 1, sizeof *types);
