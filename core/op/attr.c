@@ -320,9 +320,12 @@ tfr_status tfr__attr_copy(const tfr__attr_list *list, tfr__attr_list *out, tfr_e
 tfr_status tfr__attr_borrow(const tfr__attr_list *list, tfr__attr_list *out, tfr_err *err)
 {
     memset(out, 0, sizeof(*out));
-    if (list->n && !tfr__reserve(&out->items, list->n, &out->capacity, sizeof *out->items))
+    if (!list->n)
+        return TFR_OK;
+    out->items = tfr__alloc(list->n * sizeof *out->items);
+    if (!out->items)
         return tfr__no_memory(err);
-    for (; out->n < list->n; out->n++) {
+    for (out->capacity = list->n; out->n < list->n; out->n++) {
         out->items[out->n] = list->items[out->n];
         out->items[out->n].block = NULL;
     }

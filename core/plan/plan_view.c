@@ -31,6 +31,7 @@ static void view_value(tfr__view *w, const tfr__build *b, const tfr__backend *ba
         w->types[n].flags |= TFR_OPERAND_UNALIGNED;
     w->number[v] = (int32_t)n;
     w->value_of[n] = v;
+    memset(value, 0, sizeof *value);
     value->size = sizeof *value;
     value->operand = &w->types[n];
     value->node = value->variable = -1;
@@ -48,6 +49,7 @@ static void view_operands(tfr__view *w, tfr__build *b, const tfr__backend *backe
 {
     const tfr__node *node = tfr__build_node_at(b, w->which[i]);
     tfr_program_node *out = &w->nodes[i];
+    memset(out, 0, sizeof *out);
     out->size = sizeof *out;
     out->name = node->name;
     out->call = &w->calls[i].call;
@@ -90,8 +92,7 @@ tfr_status tfr__view_init(tfr__view *w, tfr__build *b, int32_t group, const tfr_
             n_operands += tfr__build_node_at(b, i)->n_inputs + tfr__build_node_at(b, i)->n_outputs;
             n++;
         }
-    w->values =
-        tfr__calloc(1, n_operands * (sizeof *w->values + sizeof *w->types + 3 * sizeof *next) +
+    w->values = tfr__alloc(n_operands * (sizeof *w->values + sizeof *w->types + 3 * sizeof *next) +
                            n * (sizeof *w->nodes + sizeof *w->calls + sizeof *w->which));
     if (!w->values)
         return tfr__no_memory(err);
