@@ -425,6 +425,15 @@ TEST(numbers_that_cannot_be_composed_stay_right)
     check("in x ? 3 9 9; const w 5 3 3 3; y = Conv(x,w); out Add(Mul(Sigmoid(y),2.0),y)");
 }
 
+/* As masks are on their way to scores: of a byte each, along rows and as a whole. */
+TEST(masks_are_spread_in_the_program)
+{
+    check("in x ? 8 12; const w 12 12; const v 12 1; const k 8 12; y = MatMul(x,w);"
+          "b = Less(MatMul(x,v),ReduceMean{keepdims=1}(y,[2])); c = Expand(b,[1,8,12]);"
+          "d = Expand(Greater(ReduceMean{keepdims=1}(y,[1]),ReduceMean{keepdims=1}(k,[0])),"
+          "[1,8,12]); out MatMul(Where(And(c,d),y,x),w)");
+}
+
 TEST(comparisons_choices_and_logic_stay_in_the_program)
 {
     check("in x ? 8 12; const w 12 12; const m 8 1; const n 1 8 12; y = MatMul(x,w);"
@@ -490,6 +499,7 @@ static const test_case cases[] = {
     CASE(slopes_by_channel_stay_as_convolutions_have_it),
     CASE(numbers_that_cannot_be_composed_stay_right),
     CASE(comparisons_choices_and_logic_stay_in_the_program),
+    CASE(masks_are_spread_in_the_program),
     CASE(reductions_and_selections_stay_in_the_program),
     CASE(normalizations_of_groups_channels_and_rows),
     CASE(what_was_measured_once_is_not_measured_again),

@@ -72,6 +72,14 @@ bool native_transpose_form(const tfr_call *call)
     return x->rank <= 6 && native_fits(x);
 }
 
+/* What is moved: float32, and by Expand what has a byte, as masks have on their way to scores. */
+static bool is_moved(const tfr_call *call, const tfr_operand *o)
+{
+    return native_is_float(o) ||
+           (strcmp(call->name, "Expand") == 0 &&
+            (o->dtype == TFR_DTYPE_BOOL || o->dtype == TFR_DTYPE_U8 || o->dtype == TFR_DTYPE_I8));
+}
+
 /* What only moves, with steps and places that inference has found. */
 bool native_strided_form(const tfr_call *call)
 {
@@ -81,13 +89,13 @@ bool native_strided_form(const tfr_call *call)
 
     for (i = 0; i < call->n_outputs; i++) {
         const tfr_operand *y = tfr_call_output(call, i);
-        if (!y || !native_is_float(y) || y->rank > NATIVE_STRIDED_RANK ||
+        if (!y || !is_moved(call, y) || y->rank > NATIVE_STRIDED_RANK ||
             tfr_operand_elements(y) == 0 || !native_fits(y))
             return false;
     }
     if (strcmp(call->name, "Slice") == 0 &&
         (!tfr_call_ints(call, "starts", rank) || !tfr_call_ints(call, "steps", rank)))
         return false;
-    return native_is_float(x) && x->rank <= NATIVE_STRIDED_RANK && tfr_operand_elements(x) > 0 &&
+    return is_moved(call, x) && x->rank <= NATIVE_STRIDED_RANK && tfr_operand_elements(x) > 0 &&
            native_fits(x) && call->n_outputs <= NATIVE_ITEM_OUTPUTS;
 }
