@@ -263,14 +263,27 @@ typedef struct rounding {
     pair_i term;
     pair_f scale;
     __m256 less, more; /* zero, and a little */
+    __m256i low, high, order;
 } rounding;
 
-/* Of a row: 16 bits of columns 0-3, 8-11, 4-7, 12-15. */
-static inline __attribute__((always_inline)) around
-row_around(const native_int8_band *b, int row, const bool corrects, const rounding *r)
+static inline rounding rounding_of(const native_int8_band *b)
 {
-    const pair_i s = sums_of_row(b, row, r->term);
-    const pair_f x = to_floats(corrects ? corrected(b, row, s) : s);
+    const native_int8_finish *f = b->finish;
+    const float *scale = b->columns->scale;
+
+    return (rounding){.term = load_pair(b->columns->term),
+                      .scale = {_mm256_loadu_ps(scale), _mm256_loadu_ps(scale + 8)},
+                      .less = _mm256_set1_ps((float)f->zero - LITTLE),
+                      .more = _mm256_set1_ps((float)f->zero + LITTLE),
+                      .low = _mm256_set1_epi8((char)f->low),
+                      .high = _mm256_set1_epi8((char)f->high),
+                      .order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)};
+}
+
+/* Of the sums of a row: 16 bits of columns 0-3, 8-11, 4-7, 12-15. */
+static inline __attribute__((always_inline)) around sums_around(pair_i s, const rounding *r)
+{
+    const pair_f x = to_floats(s);
     around a;
 
     a.below =
@@ -280,6 +293,14 @@ row_around(const native_int8_band *b, int row, const bool corrects, const roundi
         _mm256_packs_epi32(_mm256_cvtps_epi32(_mm256_fmadd_ps(x.low, r->scale.low, r->more)),
                            _mm256_cvtps_epi32(_mm256_fmadd_ps(x.high, r->scale.high, r->more)));
     return a;
+}
+
+static inline __attribute__((always_inline)) around
+row_around(const native_int8_band *b, int row, const bool corrects, const rounding *r)
+{
+    const pair_i s = sums_of_row(b, row, r->term);
+
+    return sums_around(corrects ? corrected(b, row, s) : s, r);
 }
 
 static inline __attribute__((always_inline)) __m256i to_type(const bool is_signed, __m256i x,
@@ -295,18 +316,25 @@ static inline __attribute__((always_inline)) __m256i within(const bool is_signed
                      : _mm256_min_epu8(_mm256_max_epu8(x, low), high);
 }
 
+/* Writes two rows; whether all of them are sure. */
+static inline __attribute__((always_inline)) bool
+put_pair(const bool is_signed, const rounding *r, around x, around y, uint8_t *to, uint8_t *other)
+{
+    const __m256i below = to_type(is_signed, x.below, y.below);
+    const __m256i above = to_type(is_signed, x.above, y.above);
+    const __m256i bytes =
+        _mm256_permutevar8x32_epi32(within(is_signed, below, r->low, r->high), r->order);
+
+    _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(bytes));
+    _mm_storeu_si128((__m128i *)(void *)other, _mm256_extracti128_si256(bytes, 1));
+    return _mm256_movemask_epi8(_mm256_cmpeq_epi8(below, above)) == -1;
+}
+
 /* All 16 columns, nothing added. Bits of the result are rows to do again. */
 static inline __attribute__((always_inline)) uint64_t
 finish_pairs(const native_int8_band *b, const bool corrects, const bool is_signed)
 {
-    const native_int8_finish *f = b->finish;
-    const __m256i low = _mm256_set1_epi8((char)f->low), high = _mm256_set1_epi8((char)f->high);
-    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    const rounding r = {
-        .term = load_pair(b->columns->term),
-        .scale = {_mm256_loadu_ps(b->columns->scale), _mm256_loadu_ps(b->columns->scale + 8)},
-        .less = _mm256_set1_ps((float)f->zero - LITTLE),
-        .more = _mm256_set1_ps((float)f->zero + LITTLE)};
+    const rounding r = rounding_of(b);
     const int rows = b->rows;
     uint8_t *to = b->c;
     uint64_t again = 0;
@@ -315,17 +343,17 @@ finish_pairs(const native_int8_band *b, const bool corrects, const bool is_signe
         const int other = row + 1 < rows ? 1 : 0;
         const around x = row_around(b, row, corrects, &r);
         const around y = row_around(b, row + other, corrects, &r);
-        const __m256i below = to_type(is_signed, x.below, y.below);
-        const __m256i above = to_type(is_signed, x.above, y.above);
-        const __m256i bytes =
-            _mm256_permutevar8x32_epi32(within(is_signed, below, low, high), order);
-        _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(bytes));
-        _mm_storeu_si128((__m128i *)(void *)(to + other * b->ldc),
-                         _mm256_extracti128_si256(bytes, 1));
-        if (_mm256_movemask_epi8(_mm256_cmpeq_epi8(below, above)) != -1)
+        if (!put_pair(is_signed, &r, x, y, to, to + other * b->ldc))
             again |= (uint64_t)(1 + 2 * other) << row;
     }
     return again;
+}
+
+/* Whether finish_pairs does it, with nothing taken off for zero points. */
+static inline bool is_for_pairs(const native_int8_band *b)
+{
+    return b->cols == NR && !b->with && !b->row_sums && !b->row_zeros &&
+           has_small_scales(b->columns);
 }
 
 static uint64_t finish_most(const native_int8_band *b)

@@ -157,34 +157,49 @@ static void set_band(const block *b, int64_t i, int64_t column, native_int8_band
 }
 
 /* Some tiles are finished together: what they have in common is set up once. */
+static void run_tiles(const block *b, int64_t column, int64_t first, native_int8_tile *t,
+                      native_int8_band *band, int32_t *sums)
+{
+    const native_int8_way *way = b->p->way;
+    const int64_t n = b->n - first, tiles = int8_ceil_div(n, way->mr);
+    int64_t i, end = 0;
+
+    band->sums = sums;
+    band->rows = 0;
+    for (i = 0; i < tiles; i++) {
+        const int64_t least = n / tiles, more = n % tiles; /* so many tiles have a row more */
+        t->a = b->rows->a + (first + end) * t->a_step;
+        t->rows = (int)(least + (i < more));
+        end += t->rows;
+        t->sums = sums + band->rows * way->nr;
+        way->tile(t);
+        band->rows += t->rows;
+        if (i + 1 < tiles && (band->rows + way->mr) * way->nr <= INT8_SUMS)
+            continue;
+        set_band(b, first + end - band->rows, column, band);
+        way->finish(band);
+        band->rows = 0;
+    }
+}
+
 static void run_panel(const block *b, int64_t panel, native_int8_columns *columns, int32_t *sums)
 {
     const native_int8_product *p = b->p;
     const native_int8_way *way = p->way;
-    const int64_t tiles = int8_ceil_div(b->n, way->mr), column = panel * way->nr;
-    const int64_t least = b->n / tiles,
-                  more = b->n % tiles; /* rows of a tile; how many have one more */
-    native_int8_tile t = {.a_step = b->rows->step};
-    native_int8_band band = {.columns = columns, .sums = sums};
-    int64_t i, end = 0;
+    const int64_t column = panel * way->nr;
+    native_int8_tile t = {.a = b->rows->a, .a_step = b->rows->step};
+    native_int8_band band = {.columns = columns, .rows = (int)b->n};
+    int64_t done = 0;
 
     t.b = native_int8_panel(p, b->args->packed, panel);
     t.groups = int8_ceil_div(p->shape.k, native_int8_group(way));
     band.cols = (int)int8_smaller(way->nr, p->shape.n - column);
     take_columns(p, b->args, panel, b->b_zeros, columns);
-    for (i = 0; i < tiles; i++) {
-        t.a = b->rows->a + end * t.a_step;
-        t.rows = (int)(least + (i < more));
-        end += t.rows;
-        t.sums = sums + band.rows * way->nr;
-        way->tile(&t);
-        band.rows += t.rows;
-        if (i + 1 < tiles && (band.rows + way->mr) * way->nr <= INT8_SUMS)
-            continue;
-        set_band(b, end - band.rows, column, &band);
-        way->finish(&band);
-        band.rows = 0;
+    if (way->panel) {
+        set_band(b, 0, column, &band);
+        done = way->panel(&t, &band);
     }
+    run_tiles(b, column, done, &t, &band, sums);
 }
 
 static void run_block(const native_int8_product *p, const native_int8_args *args, void *scratch,

@@ -138,6 +138,11 @@ struct native_int8_way {
     bool lists; /* panels are int8_lists.h's */
     void (*tile)(const native_int8_tile *tile);
     void (*finish)(const native_int8_band *band);
+    /*
+     * Rows of a panel, finished as they are made, of which the band has no sums: how many from the
+     * first one on. The others are for tile and finish. NULL = all are.
+     */
+    int (*panel)(const native_int8_tile *tile, const native_int8_band *band);
     void (*take)(const native_int8_rows *rows);
     int32_t (*sum)(const uint8_t *row, int64_t k);     /* of the terms of a packed row */
     void (*depthwise)(const native_int8_strip *strip); /* nr is 16; NULL = there is none */

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * int8_lists_avx2.h: products by panels of int8_lists.h, of four rows at a time. Where results are
+ * bytes, and nothing is added to them, sums are finished in the registers that they were made in:
+ * on Zen 3 1 x 1 convolutions of 16 to 64 channels take 4 to 8 % less.
+ */
+
+enum { LIST_ROWS = 4 };
+
+static inline __m256i weights_at(const int8_t *p)
+{
+    return _mm256_load_si256((const __m256i *)(const void *)p);
+}
+
+static inline __m256i wide_weights_at(const int8_t *p)
+{
+    return _mm256_cvtepi8_epi16(_mm_load_si128((const __m128i *)(const void *)p));
+}
+
+/* 16 terms of a row, of which shuffles take some for all columns. */
+static inline __m256i window_at(const uint8_t *p)
+{
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+
+/* Eight terms of 8 columns, of which four or two are summed in 16 bits. */
+static inline __attribute__((always_inline)) __m256i dot(const bool octet, __m256i a0, __m256i b0,
+                                                         __m256i a1, __m256i b1)
+{
+    const __m256i one = _mm256_set1_epi16(1);
+    const __m256i first = _mm256_maddubs_epi16(a0, b0), last = _mm256_maddubs_epi16(a1, b1);
+
+    if (octet)
+        return _mm256_madd_epi16(_mm256_add_epi16(first, last), one);
+    return _mm256_add_epi32(_mm256_madd_epi16(first, one), _mm256_madd_epi16(last, one));
+}
+
+typedef __m256i list_sums[LIST_ROWS][2];
+
+/* Octets, or quads. */
+static inline __attribute__((always_inline)) void add_bytes(const int rows, const bool octets,
+                                                            list_sums s, const native_int8_tile *t,
+                                                            const native_int8_eight *e, int n,
+                                                            const int8_t *b)
+{
+    for (; n > 0; n--, e++, b += NATIVE_LIST_BYTES) {
+        const uint8_t *a = t->a + e->first;
+        const __m256i first = all_of(e->term), last = all_of(e->term + 4);
+        const __m256i b0 = weights_at(b), b1 = weights_at(b + 64);
+        const __m256i c0 = weights_at(b + 32), c1 = weights_at(b + 96);
+        EVERY(int i = 0; i < rows; i++)
+        {
+            const __m256i all = window_at(a + i * t->a_step);
+            const __m256i x = _mm256_shuffle_epi8(all, first);
+            const __m256i y = _mm256_shuffle_epi8(all, last);
+            s[i][0] = plus(s[i][0], dot(octets, x, b0, y, b1));
+            s[i][1] = plus(s[i][1], dot(octets, x, c0, y, c1));
+        }
+    }
+}
+
+/* Places of two bytes become those of two int16: the other bytes of them are zero. */
+static inline __m256i wide_places(const uint8_t *term)
+{
+    return _mm256_set1_epi32((int)(0x80008000u | term[0] | (uint32_t)term[1] << 16));
+}
+
+static inline __attribute__((always_inline)) void add_wides(const int rows, list_sums s,
+                                                            const native_int8_tile *t,
+                                                            const native_int8_eight *e, int n,
+                                                            const int8_t *b)
+{
+    for (; n > 0; n--, e++) {
+        const uint8_t *a = t->a + e->first;
+        for (int pair = 0; pair < NATIVE_LIST_TERMS / 2; pair++, b += 32) {
+            const __m256i places = wide_places(e->term + 2 * pair);
+            const __m256i b0 = wide_weights_at(b), c0 = wide_weights_at(b + 16);
+            EVERY(int i = 0; i < rows; i++)
+            {
+                const __m256i x = _mm256_shuffle_epi8(window_at(a + i * t->a_step), places);
+                s[i][0] = plus(s[i][0], _mm256_madd_epi16(x, b0));
+                s[i][1] = plus(s[i][1], _mm256_madd_epi16(x, c0));
+            }
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void sum_lists(const int rows, list_sums s,
+                                                            const native_int8_tile *t)
+{
+    const native_int8_lists *l = (const native_int8_lists *)(const void *)t->b;
+    const native_int8_eight *e = (const native_int8_eight *)(const void *)(l + 1);
+    const int8_t *b = t->b + l->weights;
+
+    EVERY(int i = 0; i < rows; i++)
+    {
+        s[i][0] = s[i][1] = _mm256_setzero_si256();
+    }
+    add_bytes(rows, true, s, t, e, l->octets, b);
+    e += l->octets;
+    b += (int64_t)l->octets * NATIVE_LIST_BYTES;
+    add_bytes(rows, false, s, t, e, l->quads, b);
+    e += l->quads;
+    b += (int64_t)l->quads * NATIVE_LIST_BYTES;
+    add_wides(rows, s, t, e, l->wides, b);
+}
+
+static inline __attribute__((always_inline)) void list_of(const int rows, const native_int8_tile *t)
+{
+    list_sums s;
+
+    sum_lists(rows, s, t);
+    EVERY(int i = 0; i < rows; i++)
+    {
+        I_STORE(t->sums + i * NR, s[i][0]);
+        I_STORE(t->sums + i * NR + 8, s[i][1]);
+    }
+}
+
+static void list_tile(const native_int8_tile *t)
+{
+    switch (t->rows) {
+    case 1:
+        list_of(1, t);
+        break;
+    case 2:
+        list_of(2, t);
+        break;
+    case 3:
+        list_of(3, t);
+        break;
+    default:
+        list_of(4, t);
+    }
+}
+
+/* ---- sums that do not leave their registers ---- */
+
+/* Two rows with sums that are next to a tie. */
+static void finish_again(const native_int8_band *band, int row, const int32_t *sums)
+{
+    native_int8_band again = *band;
+
+    again.sums = sums;
+    again.c = (uint8_t *)band->c + row * band->ldc;
+    finish_row(&again, 0);
+    finish_row(&again, 1);
+}
+
+static inline __attribute__((always_inline)) pair_i with_term(const __m256i *s, const rounding *r)
+{
+    return (pair_i){_mm256_add_epi32(s[0], r->term.low), _mm256_add_epi32(s[1], r->term.high)};
+}
+
+/* As many rows as are in fours; how many. */
+static inline __attribute__((always_inline)) int
+finish_lists(const bool is_signed, const native_int8_tile *tile, const native_int8_band *band)
+{
+    const rounding r = rounding_of(band);
+    native_int8_tile t = *tile;
+    uint8_t *to = band->c;
+    int row = 0;
+
+    for (; row + LIST_ROWS <= band->rows; row += LIST_ROWS, t.a += LIST_ROWS * t.a_step) {
+        list_sums s;
+        sum_lists(LIST_ROWS, s, &t);
+        EVERY(int i = 0; i < LIST_ROWS; i += 2)
+        {
+            uint8_t *next = to + band->ldc;
+            const around x = sums_around(with_term(s[i], &r), &r);
+            const around y = sums_around(with_term(s[i + 1], &r), &r);
+            if (!put_pair(is_signed, &r, x, y, to, next)) {
+                int32_t sums[2 * NR]; /* a copy, so that s has no address */
+                EVERY(int j = 0; j < 4; j++)
+                {
+                    I_STORE(sums + j * 8, s[i + j / 2][j % 2]);
+                }
+                finish_again(band, row + i, sums);
+            }
+            to = next + band->ldc;
+        }
+    }
+    return row;
+}
+
+static int list_panel(const native_int8_tile *t, const native_int8_band *band)
+{
+    if (!is_for_avx2(band->finish) || !is_for_pairs(band))
+        return 0;
+    return band->finish->result == NATIVE_INT8_TO_I8 ? finish_lists(true, t, band)
+                                                     : finish_lists(false, t, band);
+}
