@@ -324,6 +324,20 @@ TEST(functions_of_one_value_are_a_table)
           .02f, 6);
 }
 
+TEST(a_value_by_a_function_of_it_is_a_table)
+{
+    check("in x ? 16 6 5; const w 24 16 1 1;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              U8("a", "Conv(q,v)", ".02", "120") U8("s", "Sigmoid(a)", ".004", "0")
+                  S8("b", "Mul(a,s)", ".02", "-80") "out b",
+          .02f, 5);
+    check("in x ? 16 6 5;" S8("a", "x", ".04", "9") U8("s", "Sigmoid(Mul(a,1.7))", ".004", "3")
+              U8("b", "Sub(s,a)", ".01", "90") "out b",
+          .01f, 3);
+    check("in x ? 16 6 5;" S8("a", "x", ".04", "9") U8("s", "HardSigmoid(a)", ".004", "3")
+              U8("b", "Mul(s,a)", ".01", "90") "out Add(b,s)",
+          .01f, 6);
+}
+
 TEST(functions_of_two_values_read_both)
 {
     check("in x ? 16 6 5; const w 24 16 1 1; const v 24 16 1 1;" U8("q", "x", ".008", "128")
@@ -412,6 +426,7 @@ static const test_case cases[] = {
     CASE(parts_of_other_scales_are_put_together),
     CASE(constants_are_dequantized_once),
     CASE(functions_of_one_value_are_a_table),
+    CASE(a_value_by_a_function_of_it_is_a_table),
     CASE(functions_of_two_values_read_both),
     CASE(ops_of_integers_are_the_same_items),
     CASE(products_of_dynamic_ranges_are_one_step),

@@ -37,6 +37,8 @@ typedef struct native_int8_isa {
     void (*dequantize_u8)(const native_quantized_span *span, const uint8_t *x, float *to);
     void (*dequantize_i8)(const native_quantized_span *span, const int8_t *x, float *to);
     void (*scale_bytes)(const native_byte_scale *scale, const uint8_t *x, uint8_t *to);
+    /* What the table has for each of n bytes. */
+    void (*look_up)(const uint8_t *table, const uint8_t *x, uint8_t *to, int64_t n);
     /* The greatest of n_taps (at least one) for n channels, as bytes of which `flip` is turned
      * around. */
     void (*maxima)(const uint8_t *const *taps, int n_taps, int64_t n, uint8_t flip, uint8_t *to);

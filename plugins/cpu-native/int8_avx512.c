@@ -7,6 +7,7 @@
 
 #define ISA_TABLE native_int8_avx512
 #define ISA_NAME  "avx512"
+#define LOOK_UP_AVX2
 
 #include "int8_loops.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * program_bytes.c: items that read and write values of 8 bits where a model dequantizes what they
- * read and quantizes what they make: functions of one value are a table of all 256, those of two
+ * read and quantizes what they make: functions of one value are a table of all 256 (x * sigmoid(x)
+ * is one, too, with a quantization in between or not), those of two
  * are computed in float32, some elements at a time, and what only moves or compares elements does
  * so with the integers, if both sides have the same scale and zero point. Dequantizing and
  * quantizing a number again gives the same one, for both round by far less than half a step.
@@ -263,6 +264,60 @@ static void find_table(native_ir *ir, const int *makers, int i)
     take(ir, item, last);
 }
 
+/* The item that is a table and makes the value, or NULL. */
+static native_item *table_of(const native_ir *ir, int value)
+{
+    native_item *item = native_maker(ir, value);
+
+    return item && item->kind == NATIVE_ITEM_ACT && item->integer >= 0 ? item : NULL;
+}
+
+static bool is_read_once(const native_ir *ir, int value)
+{
+    return ir->values[value].readers == 1 && !ir->values[value].output;
+}
+
+/* x * f(x) and the like, where f(x) is a table: one of x alone. */
+static bool find_gate(native_ir *ir, const int *makers, int i)
+{
+    native_item *item = &ir->items[i], *q = quantizer(ir, i), *gate = NULL;
+    const native_item *from[2];
+    int k, at;
+
+    if (!q || item->n_inputs != 2)
+        return false;
+    for (k = 0; k < 2; k++) {
+        from[k] = dequantizer(ir, makers, item->inputs[k]);
+        if (!from[k])
+            return false;
+    }
+    for (k = 0; k < 2 && !gate; k++) {
+        gate = table_of(ir, from[k]->inputs[0]);
+        if (gate && (gate->inputs[0] != from[!k]->inputs[0] || gate->integer < 0 ||
+                     !native_same_grid(&ir->integers[gate->integer].x, &from[!k]->quant)))
+            gate = NULL;
+    }
+    if (!gate)
+        return false;
+    k--;
+    at = native_new_integer(ir, &from[!k]->quant, &from[k]->quant);
+    if (at < 0)
+        return true;
+    ir->integers[at].y = q->quant;
+    ir->integers[at].gate = gate->integer;
+    ir->integers[at].gate_first = k == 0;
+    ir->integers[at].gated = item->binary;
+    ir->integers[at].act = item->act;
+    if (is_read_once(ir, gate->output) && is_read_once(ir, from[k]->output))
+        gate->kind = NATIVE_ITEM_NONE;
+    item->kind = NATIVE_ITEM_ACT;
+    item->n_inputs = 1;
+    item->inputs[0] = from[!k]->inputs[0];
+    item->integer = at;
+    take(ir, item, q);
+    return true;
+}
+
 /* The operand that is spread is the second one. */
 static void turn_around(const native_ir *ir, native_item *item)
 {
@@ -291,9 +346,10 @@ void native_find_bytes(native_ir *ir, const int *makers)
             find_move(ir, makers, i);
         if (item->kind == NATIVE_ITEM_ACT || item->kind == NATIVE_ITEM_BINARY)
             find_table(ir, makers, i);
-        if (item->kind == NATIVE_ITEM_BINARY)
+        if (item->kind == NATIVE_ITEM_BINARY && !find_gate(ir, makers, i))
             turn_around(ir, item);
-        if (item->kind == NATIVE_ITEM_BINARY || item->kind == NATIVE_ITEM_MEAN)
+        if (item->integer < 0 &&
+            (item->kind == NATIVE_ITEM_BINARY || item->kind == NATIVE_ITEM_MEAN))
             find_function(ir, makers, i);
     }
 }

@@ -10,6 +10,7 @@ enum { PART = 4096, BLOCK = 512 };
 /* ---- one value: a table ---- */
 
 typedef struct table {
+    const native_int8_isa *isa;
     native_ref from, to;
     int64_t n;
     uint8_t made[256];
@@ -18,13 +19,10 @@ typedef struct table {
 static void run_table(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const table *t = params;
-    const uint8_t *from = (const uint8_t *)native_at(bases, &t->from);
-    uint8_t *to = (uint8_t *)native_at(bases, &t->to);
-    const int64_t last = end * PART < t->n ? end * PART : t->n;
-    int64_t i;
+    const int64_t first = begin * PART, last = end * PART < t->n ? end * PART : t->n;
 
-    for (i = begin * PART; i < last; i++)
-        to[i] = t->made[from[i]];
+    t->isa->look_up(t->made, (const uint8_t *)native_at(bases, &t->from) + first,
+                    (uint8_t *)native_at(bases, &t->to) + first, last - first);
 }
 
 static void take_step(const native_isa *isa, const native_byte_step *step, float *numbers)
@@ -37,27 +35,44 @@ static void take_step(const native_isa *isa, const native_byte_step *step, float
         isa->act(&step->act, numbers, numbers, 256);
 }
 
-static void plan_table(native_planner *p, const native_item *item, const native_integer *in)
+/* What each of the 256 becomes. */
+static void make_table(const native_planner *p, const native_integer *in, uint8_t *made)
 {
     const native_int8_isa *isa = p->ir->device->int8;
-    const native_grid x = native_grid_of(&in->x), y = native_grid_of(&in->y);
-    table *t = native_keep(p, sizeof *t);
+    const native_grid x = native_grid_of(&in->x), w = native_grid_of(&in->w),
+                      y = native_grid_of(&in->y);
     uint8_t all[256];
-    float numbers[256];
+    float numbers[256], gates[256];
     int i;
 
-    if (!t)
-        return;
     for (i = 0; i < 256; i++)
         all[i] = (uint8_t)i;
     native_from_grid(isa, &x, all, numbers, 256);
     for (i = 0; i < in->n_steps; i++)
         take_step(p->isa, &in->steps[i], numbers);
-    native_to_grid(isa, &y, numbers, t->made, 256);
+    if (in->gate >= 0) {
+        make_table(p, &p->ir->integers[in->gate], all);
+        native_from_grid(isa, &w, all, gates, 256);
+        p->isa->binary(in->gated, in->gate_first ? gates : numbers, 1,
+                       in->gate_first ? numbers : gates, 1, numbers, 256);
+        if (in->act.kind != NATIVE_ACT_NONE)
+            p->isa->act(&in->act, numbers, numbers, 256);
+    }
+    native_to_grid(isa, &y, numbers, made, 256);
+}
+
+static void plan_table(native_planner *p, const native_item *item, const native_integer *in)
+{
+    table *t = native_keep(p, sizeof *t);
+
+    if (!t)
+        return;
+    t->isa = p->ir->device->int8;
+    make_table(p, in, t->made);
     t->from = native_ref_of(p, item->inputs[0]);
     t->to = native_ref_of(p, item->output);
     t->n = native_count(p, &p->ir->values[item->output]);
-    native_add_run(p, run_table, t, (t->n + PART - 1) / PART, (double)t->n * 0.4);
+    native_add_run(p, run_table, t, (t->n + PART - 1) / PART, (double)t->n * 0.2);
 }
 
 /* ---- two values ---- */

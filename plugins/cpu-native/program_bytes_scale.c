@@ -13,11 +13,9 @@ void native_change_grid(const native_int8_isa *isa, const native_regrid *to_grid
                         const uint8_t *from, uint8_t *to, int64_t n)
 {
     native_byte_scale scale;
-    int64_t i;
 
     if (!to_grid->is_scale) {
-        for (i = 0; i < n; i++)
-            to[i] = to_grid->table[from[i]];
+        isa->look_up(to_grid->table, from, to, n);
         return;
     }
     scale = to_grid->scale;

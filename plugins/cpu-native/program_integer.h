@@ -34,6 +34,14 @@ typedef struct native_byte_step {
 typedef struct native_integer {
     native_byte_step steps[NATIVE_BYTE_STEPS]; /* of an ACT: one after the other */
     int n_steps;
+    /*
+     * Of an ACT, or -1: the integer of another ACT that reads the same value. Both are operands of
+     * the binary function then, x is as it is read and w as the other one is made.
+     */
+    int gate;
+    bool gate_first;
+    native_binary_kind gated;
+    native_act act; /* of the gated, after it */
     native_quant x, w, y, with, sum;
     native_act limits; /* CLIP of the sum, or NONE */
     int64_t scales;    /* program_dynamic.c: of w, where x has none; 0 = sums stay int32 */
