@@ -349,6 +349,10 @@ TEST(functions_of_two_values_read_both)
                   S8("b", "HardSigmoid(m)", ".008", "-128")
                       U8("c", "Mul(b,a)", ".02", "100") "out c",
           .02f, 9);
+    check("in x ? 16 6 5; const w 40 16 1 1;" U8("q", "x", ".008", "128") WEIGHTS("ww", "w")
+              S8("a", "Conv(q,ww)", ".02", "12") U8("m", "GlobalAveragePool(a)", ".02", "120")
+                  U8("b", "Sigmoid(m)", ".0039", "0") U8("c", "Mul(a,b)", ".02", "7") "out c",
+          .02f, 9);
 }
 
 /* ---- ops of integers ------------------------------------------------------------------------- */

@@ -90,6 +90,7 @@ typedef struct pair {
     native_act act;
     int64_t rows, length, repeats, parts;
     bool number;
+    native_byte_scale scale; /* products of pixels by channels: all but the factors */
 } pair;
 
 static void run_some(const pair *f, const uint8_t *x, const uint8_t *y, uint8_t *to, int64_t n)
@@ -122,6 +123,60 @@ static void run_pair(const void *params, const native_bases *bases, int64_t begi
             run_some(f, x + base + i, f->number ? other : other + i, to + base + i, n);
         }
     }
+}
+
+/* What a byte of each channel is multiplied by, in units of the result, and what is added. */
+static void set_factors(const pair *f, const uint8_t *y, float *factors, float *terms)
+{
+    const native_grid *x = &f->grids[0];
+    const float unit = x->scale / f->made.scale, zero = x->zero + (x->is_signed ? 128 : 0);
+    int64_t i;
+
+    native_from_grid(f->int8, &f->grids[1], y, factors, f->length);
+    for (i = 0; i < f->length; i++) {
+        factors[i] *= unit;
+        terms[i] = -zero * factors[i];
+    }
+}
+
+/* Numbers count pixels, those of a sample beside each other. */
+static void run_scales(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const pair *f = params;
+    const uint8_t *x = (const uint8_t *)native_at(bases, &f->in[0]);
+    const uint8_t *y = (const uint8_t *)native_at(bases, &f->in[1]);
+    uint8_t *to = (uint8_t *)native_at(bases, &f->to);
+    float *factors = (float *)(void *)bases->scratch, *terms = factors + f->length;
+    native_byte_scale scale = f->scale;
+    int64_t row;
+
+    scale.factor = factors;
+    scale.term = terms;
+    for (row = begin; row < end; row++) {
+        if (row == begin || row % f->repeats == 0)
+            set_factors(f, y + row / f->repeats * f->length, factors, terms);
+        f->int8->scale_bytes(&scale, x + row * f->length, to + row * f->length);
+    }
+}
+
+/* A product by a byte for each channel, as squeeze and excitation has it. */
+static bool is_by_channel(const pair *f)
+{
+    return f->kind == NATIVE_MUL && !f->number && f->repeats > 1 && native_is_limit(&f->act) &&
+           f->grids[0].scale / f->made.scale < 1e3f && f->grids[1].scale < 1e3f;
+}
+
+static void plan_scales(native_planner *p, pair *f, const native_quant *made)
+{
+    int32_t low, high;
+
+    native_set_limits(made, &f->act, &low, &high);
+    f->scale = (native_byte_scale){.each = true, .n = f->length, .zero = (int32_t)f->made.zero};
+    f->scale.flip = f->grids[0].is_signed ? 0x80 : 0;
+    f->scale.low = (float)(low - f->scale.zero);
+    f->scale.high = (float)(high - f->scale.zero);
+    native_need_scratch(p, (uint64_t)f->length * 2 * sizeof(float));
+    native_add_run(p, run_scales, f, f->rows, (double)(f->rows * f->length) * 0.2);
 }
 
 static void set_rows(const native_planner *p, pair *f, const native_item *item)
@@ -160,6 +215,10 @@ static void plan_pair(native_planner *p, const native_item *item, const native_i
     f->grids[1] = native_grid_of(&in->w);
     f->made = native_grid_of(&in->y);
     set_rows(p, f, item);
+    if (is_by_channel(f)) {
+        plan_scales(p, f, &in->y);
+        return;
+    }
     native_add_run(p, run_pair, f, f->rows * f->parts, (double)(f->rows * f->length) * 0.4);
 }
 
