@@ -121,6 +121,27 @@ TEST(heads_that_are_samples_are_one_step)
           "s = Softmax(Add(MatMul(q,Transpose{perm=0,2,1}(x)),m)); out MatMul(s,x)");
 }
 
+/* Whatever the order of the letters; a projection behind it, or in front, takes over its bias. */
+TEST(products_written_as_einsum_are_the_same_step)
+{
+    static const char *const forms[] = {
+        "s = Softmax(Mul(Einsum{equation=bhlk,bhtk>bhlt}(a,a),0.3));"
+        "out Transpose{perm=0,2,1,3}(Einsum{equation=bhlt,bhtv>bhlv}(s,a))",
+        "s = Softmax(Add(Einsum{equation=bthd,bshd>bhts}(h,h),m));"
+        "out Einsum{equation=bhts,bshd>bthd}(s,h)",
+        "s = Softmax(Mul(Einsum{equation=bshd,bthd>bhts}(h,h),0.3));"
+        "out Einsum{equation=bshd,bhts>bthd}(h,s)"};
+    char text[2000];
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        snprintf(text, sizeof text, "%s%s", ROWS, forms[i]);
+        check_steps(text, plain);
+    }
+    check_steps("in x ? 40 64; const w 4 16 64; const b 64; h = Reshape(Relu(x),[0,40,4,16]);"
+                "out Sigmoid(Add(Einsum{equation=bthd,hdm>btm}(h,w),b))",
+                "in x ? 40 64; const w 64 64; const b 64; out Sigmoid(Add(MatMul(Relu(x),w),b))");
+    check("in x ? 5 6; const w 4 6; out Einsum{equation=bth,gh>bgt}(x,w)");
+}
+
 /* Who else reads a scaled operand still gets it. */
 TEST(operands_that_others_read_stay)
 {
@@ -218,6 +239,7 @@ static const test_case cases[] = {
     CASE(heads_that_are_a_part_of_one_product_are_read_there),
     CASE(heads_that_are_indexed_are_read_there),
     CASE(heads_that_are_samples_are_one_step),
+    CASE(products_written_as_einsum_are_the_same_step),
     CASE(operands_that_others_read_stay),
     CASE(attention_of_several_heads),
     CASE(attention_is_one_step_with_its_scale_mask_and_heads),

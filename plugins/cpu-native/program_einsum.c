@@ -261,17 +261,40 @@ static int weights_of(const maker *m, int input, const term *letters, const term
     return matrix;
 }
 
+/* The letters of the result as a product has them: nothing has to be turned behind it. */
+static bool ends_as_product(const equation *e)
+{
+    term order;
+
+    join(&order, &e->batch, &e->rows, &e->columns);
+    return memcmp(order.letters, e->out.letters, (size_t)order.n) == 0;
+}
+
+/* The rows and, as the last dim, columns or terms; one letter of columns leaves rows apart. */
+static int dims_of_rows(const maker *m, const equation *e, const int *inputs, int64_t last,
+                        int64_t *dims)
+{
+    int i, rank = 0;
+
+    for (i = 0; e->columns.n == 1 && i < e->rows.n; i++)
+        dims[rank++] = dim_of(m, e, inputs, e->rows.letters[i]);
+    if (rank == 0)
+        dims[rank++] = product_of(m, e, inputs, &e->rows);
+    dims[rank++] = last;
+    return rank;
+}
+
 /* One product with a known matrix, which may be packed beforehand; false: it is none. */
 static bool multiply_by_known(const maker *m, const equation *e, const int *inputs, int output)
 {
-    const int64_t rows = product_of(m, e, inputs, &e->rows);
     const int64_t columns = product_of(m, e, inputs, &e->columns);
     const int64_t terms = product_of(m, e, inputs, &e->sum);
+    const bool direct = e->columns.n == 1 && e->rows.n > 0 && ends_as_product(e);
     native_value y = m->ir->values[inputs[0]];
     int64_t dims[TFR_MAX_RANK];
     bool transposed = false;
     native_item *item;
-    int right, left, product, i;
+    int right, left, product, rank, i;
     term order;
 
     if (e->batch.n > 0)
@@ -285,17 +308,18 @@ static bool multiply_by_known(const maker *m, const equation *e, const int *inpu
         return false;
     join(&order, &e->rows, &e->sum, &e->batch);
     left = turn(m, inputs[0], &e->in[0], &order, -1);
-    left = view(m, left, 2, (const int64_t[]){rows, terms});
-    y.rank = 2;
-    y.dims[0] = rows;
-    y.dims[1] = columns;
-    product = native_new_value(m->ir, &y);
+    rank = dims_of_rows(m, e, inputs, terms, dims);
+    left = view(m, left, rank, dims);
+    y.rank = dims_of_rows(m, e, inputs, columns, y.dims);
+    product = direct ? output : native_new_value(m->ir, &y);
     item = add_item(m, NATIVE_ITEM_PRODUCT, left);
     item->inputs[1] = right;
     item->n_inputs = 2;
     item->transposed = transposed;
     item->alpha = 1.0f;
     item->output = product;
+    if (direct)
+        return true;
     join(&order, &e->rows, &e->columns, &e->batch);
     for (i = 0; i < order.n; i++)
         dims[i] = dim_of(m, e, inputs, order.letters[i]);
@@ -309,6 +333,7 @@ static void make_product(const maker *m, const equation *e, const int *inputs, i
     const int64_t columns = product_of(m, e, inputs, &e->columns);
     const int64_t terms = product_of(m, e, inputs, &e->sum);
     int64_t dims[TFR_MAX_RANK], whole[TFR_MAX_RANK];
+    const bool direct = e->batch.n > 0 && e->rows.n == 1 && e->columns.n == 1 && ends_as_product(e);
     int rank = e->batch.n, i, left, right, product;
     native_value y = m->ir->values[inputs[0]];
     native_item *item;
@@ -331,11 +356,13 @@ static void make_product(const maker *m, const equation *e, const int *inputs, i
     dims[rank] = rows;
     y.rank = rank + 2;
     memcpy(y.dims, dims, sizeof dims);
-    product = native_new_value(m->ir, &y);
+    product = direct ? output : native_new_value(m->ir, &y);
     item = add_item(m, NATIVE_ITEM_BATCHED_PRODUCT, left);
     item->inputs[1] = right;
     item->n_inputs = 2;
     item->output = product;
+    if (direct)
+        return;
     join(&order, &e->batch, &e->rows, &e->columns);
     for (i = 0; i < order.n; i++)
         whole[i] = dim_of(m, e, inputs, order.letters[i]);
