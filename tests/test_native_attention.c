@@ -142,6 +142,31 @@ TEST(products_written_as_einsum_are_the_same_step)
     check("in x ? 5 6; const w 4 6; out Einsum{equation=bth,gh>bgt}(x,w)");
 }
 
+/* Two transpositions and a product between scores and their softmax are one step, or behind it. */
+TEST(heads_are_mixed_where_they_lie)
+{
+    static const char with[] =
+        ROWS "const v 4 4; const b 4; const u 4 4; t = Transpose{perm=0,2,3,1}(MatMul(a,k));"
+             "s = Softmax(Transpose{perm=0,3,1,2}(Add(MatMul(t,v),b)));"
+             "out MatMul(Einsum{equation=bhij,hg>bgij}(s,u),a)";
+    static const char without[] = ROWS "out MatMul(Sigmoid(Softmax(Sigmoid(MatMul(a,k)))),a)";
+    check_steps(with, without);
+    check("in x ? 5 30 41; const w 5 9; const b 9;"
+          "y = MatMul(Transpose{perm=0,2,3,1}(x),w); out Transpose{perm=0,3,1,2}(Add(b,y))");
+    check(
+        "in x 7 ? 41; const w 7 11; out Transpose{perm=2,0,1}(MatMul(Transpose{perm=1,2,0}(x),w))");
+}
+
+TEST(channels_that_are_turned_otherwise_stay_right)
+{
+    check("in x ? 6 30 30; const w 6 6; y = MatMul(Transpose{perm=0,3,2,1}(x),w);"
+          "out Transpose{perm=0,3,1,2}(y)");
+    check("in x ? 6 30 30; const w 6 6; y = MatMul(Transpose{perm=0,2,3,1}(x),w);"
+          "out Transpose{perm=0,3,2,1}(y)");
+    check("in x ? 6 30 30; const w 6 6; y = MatMul(Transpose{perm=0,2,3,1}(x),w);"
+          "out Add(Transpose{perm=0,3,1,2}(y),ReduceMean{keepdims=1}(y,[1,2,3]))");
+}
+
 /* Who else reads a scaled operand still gets it. */
 TEST(operands_that_others_read_stay)
 {
@@ -240,6 +265,8 @@ static const test_case cases[] = {
     CASE(heads_that_are_indexed_are_read_there),
     CASE(heads_that_are_samples_are_one_step),
     CASE(products_written_as_einsum_are_the_same_step),
+    CASE(heads_are_mixed_where_they_lie),
+    CASE(channels_that_are_turned_otherwise_stay_right),
     CASE(operands_that_others_read_stay),
     CASE(attention_of_several_heads),
     CASE(attention_is_one_step_with_its_scale_mask_and_heads),

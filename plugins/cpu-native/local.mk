@@ -237,6 +237,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_images.c \
 	plugins/cpu-native/program_lift.c \
 	plugins/cpu-native/program_measure.c \
+	plugins/cpu-native/program_mix.c \
 	plugins/cpu-native/program_move.c \
 	plugins/cpu-native/program_nbits.c \
 	plugins/cpu-native/program_norm.c \

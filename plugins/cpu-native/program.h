@@ -48,6 +48,7 @@
  *   program_attention_lie.c where the heads of its operands lie
  *   program_attention_read.c the op Attention as such an item
  *   program_append.c  new keys and values behind the past ones, where these lie
+ *   program_mix.c     products of few heads or channels, where these are not the last axis
  *   program_columns.c Softmax along another axis than the last
  *   program_resize.c  Resize of the pixels of images
  *   program_einsum.c  Einsum as moves and a product
@@ -457,6 +458,9 @@ void native_plan_fold(native_planner *p, const native_item *item);
 /* program_wide.c */
 void native_plan_elementwise(native_planner *p, const native_item *item);
 void native_plan_arg(native_planner *p, const native_item *item);
+/* program_mix.c: a product between two moves of its axis becomes an item MIX */
+void native_fuse_mixes(native_ir *ir);
+void native_plan_mix(native_planner *p, const native_item *item);
 void native_plan_columns(native_planner *p, const native_item *item);
 void native_plan_group_norm(native_planner *p, const native_item *item);
 void native_plan_top_k(native_planner *p, const native_item *item);

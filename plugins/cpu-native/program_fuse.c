@@ -263,5 +263,6 @@ void native_fuse(native_ir *ir)
         while (take_more(ir, i, trains))
             native_count_readers(ir);
     }
+    native_fuse_mixes(ir);
     native_fuse_attention(ir);
 }

@@ -60,6 +60,7 @@ typedef enum native_item_kind {
     NATIVE_ITEM_BINARY,
     NATIVE_ITEM_PRODUCT,         /* rows times a constant matrix */
     NATIVE_ITEM_BATCHED_PRODUCT, /* both sides are computed */
+    NATIVE_ITEM_MIX,             /* the axis times a known matrix: inputs as PRODUCT */
     NATIVE_ITEM_SOFTMAX,         /* over the last dim */
     NATIVE_ITEM_COLUMN_SOFTMAX,  /* over another */
     NATIVE_ITEM_LAYER_NORM,      /* over the last dim */
@@ -176,7 +177,7 @@ typedef struct native_item {
     bool of_variance;           /* BATCH_NORM: input 2 is the variance, not what it is divided by */
     bool unbiased;              /* MOMENTS, whose alpha is the momentum */
     int perm[TFR_MAX_RANK];     /* TRANSPOSE; PADDED: the axis of the call of each axis */
-    int axis;                   /* CONCAT, GATHER */
+    int axis;                   /* CONCAT, GATHER, MIX */
     native_heads heads;         /* ATTENTION: inputs Q, K, V, mask; alpha is the scale */
     int codes;                  /* of a pooled CONV: where in its window each maximum lies; or -1 */
     int64_t pool[2];            /* the window and its steps, with codes */

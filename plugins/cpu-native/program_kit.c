@@ -21,6 +21,7 @@ const char *const native_item_names[] = {
     [NATIVE_ITEM_BINARY] = "binary",
     [NATIVE_ITEM_PRODUCT] = "product",
     [NATIVE_ITEM_BATCHED_PRODUCT] = "batched product",
+    [NATIVE_ITEM_MIX] = "mix",
     [NATIVE_ITEM_SOFTMAX] = "softmax",
     [NATIVE_ITEM_COLUMN_SOFTMAX] = "softmax",
     [NATIVE_ITEM_LAYER_NORM] = "layer norm",

@@ -335,6 +335,7 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_BINARY] = native_plan_binary,
     [NATIVE_ITEM_PRODUCT] = plan_product,
     [NATIVE_ITEM_BATCHED_PRODUCT] = plan_product,
+    [NATIVE_ITEM_MIX] = native_plan_mix,
     [NATIVE_ITEM_SOFTMAX] = native_plan_rows,
     [NATIVE_ITEM_COLUMN_SOFTMAX] = native_plan_columns,
     [NATIVE_ITEM_LAYER_NORM] = native_plan_rows,

@@ -60,6 +60,8 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
         return ok && first_alone(ir, item) && (item->quant.n == 1 || item->quant.axis > 0);
     case NATIVE_ITEM_TRANSPOSE:
         return ok && item->perm[0] == 0;
+    case NATIVE_ITEM_MIX:
+        return ok && item->axis > 0 && first_alone(ir, item);
     case NATIVE_ITEM_GATHER: /* rows of a constant by indices of samples, or inside of samples */
         return ok &&
                (batched(ir, item->inputs[1]) ? item->axis == 0 && !batched(ir, item->inputs[0])
