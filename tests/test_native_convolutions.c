@@ -47,6 +47,22 @@ TEST(convolutions_over_three_axes_stay_in_the_program)
           "out Relu(Conv{group=4;pads=1,1,1,1,1,1}(y,w,b))");
 }
 
+TEST(depthwise_convolutions_over_three_axes_stay_between_dense_ones)
+{
+    check("in x ? 16 5 9 8; const w 20 16 1 1 1; const d 20 1 3 3 3; const b 20;"
+          "const v 16 20 1 1 1; y = Relu(x); z = HardSwish(Conv(y,w,b));"
+          "z = HardSwish(Conv{group=20;pads=1,1,1,1,1,1;strides=1,2,2}(z,d,b));"
+          "out Relu(Conv(z,v))");
+    check(
+        "in x ? 16 5 9 8; const w 16 16 1 3 3; const d 16 1 5 1 1; const b 16; y = Relu(x);"
+        "z = Conv{pads=0,1,1,0,1,1}(y,w); out Relu(Add(z,Conv{group=16;pads=2,0,0,2,0,0}(z,d,b)))");
+    check("in x ? 24 4 7 8; const d 24 1 3 3 3; const b 24; y = Relu(x);"
+          "out Relu(Add(Conv{group=24;pads=2,1,1,2,1,1;dilations=2,1,1}(y,d,b),y))");
+    check("in x ? 16 6 7 8; const d 16 1 2 3 1; const s 16; const b 16; const m 16; const v 16;"
+          "y = Relu(x); z = Conv{group=16;strides=3,1,1}(y,d);"
+          "out Relu(BatchNormalization(z,s,b,m,v))");
+}
+
 TEST(what_stands_around_convolutions_over_three_axes_stays_with_them)
 {
     check("in x ? 16 4 6 7; const w 24 16 3 3 3; const s 24; const b 24; const m 24; const v 24;"
@@ -373,6 +389,7 @@ static const test_case cases[] = {
     CASE(square_kernels_keep_size_and_channels),
     CASE(strides_and_dilations_are_kept),
     CASE(convolutions_over_three_axes_stay_in_the_program),
+    CASE(depthwise_convolutions_over_three_axes_stay_between_dense_ones),
     CASE(what_stands_around_convolutions_over_three_axes_stays_with_them),
     CASE(numbers_that_are_not_finite_reach_their_windows_over_three_axes_alone),
     CASE(pixels_between_the_steps_of_a_convolution_of_one_are_left_out),

@@ -26,7 +26,7 @@ const ops_case ops_conv_cases[] = {
      .in = {{"f32|bf16", "N,C*G,x^H", NULL, NULL, NULL}, WEIGHTS}, .tolerance = OPS_SUM,
      .bench = "C=64 M=64 k=3 s=1 p=1 q=1 x=56"},
     {"Conv/depthwise",
-     .vars = "H=1|2 N=1|2 C=1 M=1|2 G=2|7|16|32 k=1|3|5 e=1 s=1|2 p=0|1|2 q=0|1 "
+     .vars = "H=1..3 N=1|2 C=1 M=1|2 G=2|7|16|32 k=1|3|5 e=1 s=1|2 p=0|1|2 q=0|1 "
              "x=5..9",
      .attrs = WINDOW " pads?:is=p^H,q^H",
      .in = {{"f32|bf16", "N,C*G,x^H", NULL, NULL, NULL}, WEIGHTS}, .tolerance = OPS_SUM},
@@ -47,6 +47,13 @@ const ops_case ops_conv_cases[] = {
      .in = {{"f32", "N,C,f,x,9", NULL, NULL, NULL},
             {"=0", "M,C,d,k,k", NULL, NULL, NULL},
             {"=0", "M", NULL, NULL, "0|1"}},
+     .tolerance = OPS_SUM},
+    {"Conv/depthwise, frames and planes",
+     .vars = "N=1|2 G=3|16|40 d=1|2|3 k=1|3 e=1|2 s=1|2 t=1|2 o=0|1 p=0|1 f=3..5 x=6..9",
+     .attrs = "dilations:is=e,1,1 strides:is=s,t,t pads:is=o,p,0,o,p,p group:i=G",
+     .in = {{"f32", "N,G,f,x,9", NULL, NULL, NULL},
+            {"=0", "G,1,d,k,k", NULL, NULL, NULL},
+            {"=0", "G", NULL, NULL, "0|1"}},
      .tolerance = OPS_SUM},
     {"Conv/NaN and infinity, three axes", .vars = "N=1 C=2|16 M=16 d=1|3 x=3..7",
      .attrs = "pads:is=d-1,1,1,0,1,1",

@@ -147,14 +147,13 @@ static bool group_form(const tfr_call *call)
            (k->dims[1] > 1 || (x->rank == 4 && tfr_operand_elements(x) > 0));
 }
 
-/* With known weights; depthwise ones go over one axis or two. */
+/* With known weights. */
 static bool lifted_form(const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
     const tfr_operand *bias = tfr_call_input(call, 2);
 
     return k->data && (!bias || bias->data) && group_form(call) &&
-           (x->rank == 3 || k->dims[1] > 1 || tfr_call_int(call, "group", 1) == 1) &&
            lifted_conv(call, x, k, tfr_call_output(call, 0));
 }
 

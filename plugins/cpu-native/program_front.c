@@ -58,8 +58,8 @@ static void take_front(native_ir *ir, native_item *item)
 {
     native_item *front, *kept;
 
-    if (item->integer >= 0 || ir->values[item->output].dtype != TFR_DTYPE_F32 ||
-        !has_known_weights(ir, item))
+    if (item->depth.kernel || item->integer >= 0 ||
+        ir->values[item->output].dtype != TFR_DTYPE_F32 || !has_known_weights(ir, item))
         return;
     front = only_maker(ir, item->inputs[0]);
     if (!front || front->kind != NATIVE_ITEM_CONV || !can_be_front(ir, front))

@@ -26,8 +26,8 @@ static bool is_window(const native_ir *ir, const native_item *item)
     case NATIVE_ITEM_CONV:
     case NATIVE_ITEM_POOL:
     case NATIVE_ITEM_BATCH_NORM:
-        return rank == 3 || rank == 5;
     case NATIVE_ITEM_DEPTHWISE:
+        return rank == 3 || rank == 5;
     case NATIVE_ITEM_CONV_GRAD_INPUT:
         return rank == 3;
     case NATIVE_ITEM_MEAN:

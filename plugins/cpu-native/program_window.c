@@ -14,9 +14,11 @@ typedef struct windows {
     native_ref source, residual, to;
     bool has_residual, last; /* last: channels, of what is read or written */
     void (*row)(const native_row *row);
-    int64_t height, width, out_height, out_width, blocks, taps, rows;
+    int64_t height, width, plane, out_height, out_width, blocks, taps, rows;
     int parts;
-    native_row form;                 /* what all rows have in common; weights and bias of block 0 */
+    native_depth depth; /* DEPTHWISE over three axes; height and width are of a frame */
+    int64_t frame_rows; /* of the result */
+    native_row form;    /* what all rows have in common; weights and bias of block 0 */
     int64_t computed, computed_bias; /* where they are in what threads share, less 1; 0 = known */
     int64_t pad[2];
 } windows;
@@ -35,6 +37,32 @@ static void set_constants(const windows *w, const native_bases *bases, int64_t b
     row->bias = row->bias ? row->bias + block * w->isa->lanes : NULL;
 }
 
+/* A row of a window over three axes: frame after frame is added to what is there. row: of frame 0.
+ */
+static void run_deep_row(const windows *w, const native_row *row, int64_t y)
+{
+    const native_depth *d = &w->depth;
+    const int64_t lanes = w->isa->lanes, frame = y / w->frame_rows * d->stride - d->pad;
+    native_row part = *row;
+    int64_t tap = 0, end = d->kernel;
+
+    while (frame + tap * d->dilation < 0) /* each window holds an element */
+        tap++;
+    while (frame + (end - 1) * d->dilation >= d->size)
+        end--;
+    part.top = y % w->frame_rows * row->stride[0] - w->pad[0];
+    part.act.kind = NATIVE_ACT_NONE;
+    for (; tap < end; tap++) {
+        if (tap == end - 1)
+            part.act = row->act;
+        part.source = row->source + (frame + tap * d->dilation) * w->height * w->width * lanes;
+        part.weights = row->weights + tap * row->kernel[0] * row->kernel[1] * lanes;
+        w->row(&part);
+        part.bias = NULL;
+        part.residual = part.to;
+    }
+}
+
 /* Rows [y, end) of one channel block of a sample. */
 static void run_rows(const windows *w, const native_bases *bases, int64_t plane, int64_t y,
                      int64_t end)
@@ -44,13 +72,16 @@ static void run_rows(const windows *w, const native_bases *bases, int64_t plane,
     const float *residual = w->has_residual ? native_at(bases, &w->residual) : NULL;
     native_row row = w->form;
 
-    row.source = native_at(bases, &w->source) + plane * w->height * w->width * lanes;
+    row.source = native_at(bases, &w->source) + plane * w->plane * lanes;
     row.to = native_at(bases, &w->to) + place;
     row.residual = residual ? residual + place : NULL;
     set_constants(w, bases, block, &row);
     for (; y < end; y++) {
         row.top = y * w->form.stride[0] - w->pad[0];
-        w->row(&row);
+        if (w->depth.kernel)
+            run_deep_row(w, &row, y);
+        else
+            w->row(&row);
         row.to += line;
         row.residual = residual ? row.residual + line : NULL;
     }
@@ -160,7 +191,7 @@ static void run_blocks(const void *params, const native_bases *bases, int64_t be
     }
 }
 
-/* A pool inside of frames, each of which is a plane, or over frames, whose pixels are a row. */
+/* Windows inside of frames, each of which is a plane, or over frames, whose pixels are a row. */
 static void set_frames(windows *w, const native_item *item)
 {
     const native_depth *d = &item->depth;
@@ -169,6 +200,7 @@ static void set_frames(windows *w, const native_item *item)
     w->out_height /= d->outs;
     if (!d->kernel) {
         w->blocks *= d->size;
+        w->plane /= d->size;
         w->form.height = w->height;
         return;
     }
@@ -182,6 +214,20 @@ static void set_frames(windows *w, const native_item *item)
     w->pad[0] = d->pad;
     w->form.kernel[1] = w->form.stride[1] = w->form.dilation[1] = 1;
     w->form.left = w->pad[1] = 0;
+}
+
+/* A convolution over three axes, or over frames alone. */
+static void set_depth(windows *w, const native_item *item)
+{
+    if (item->kernel[0] * item->kernel[1] == 1 && item->stride[0] * item->stride[1] == 1 &&
+        item->pad[0] + item->pad[1] == 0 && w->width == w->out_width &&
+        w->height * item->depth.outs == w->out_height * item->depth.size) {
+        set_frames(w, item);
+        return;
+    }
+    w->depth = item->depth;
+    w->form.height = w->height /= item->depth.size;
+    w->frame_rows = w->out_height / item->depth.outs;
 }
 
 static windows *begin_windows(native_planner *p, const native_item *item)
@@ -202,7 +248,8 @@ static windows *begin_windows(native_planner *p, const native_item *item)
     w->out_height = y->dims[2];
     w->form.out_width = w->out_width = y->dims[3];
     w->blocks = (y->dims[1] + p->isa->lanes - 1) / p->isa->lanes;
-    w->taps = item->kernel[0] * item->kernel[1];
+    w->plane = w->height * w->width;
+    w->taps = native_taps(item);
     w->last = x->last || y->last;
     w->form.from_pixel = x->last ? x->dims[1] : p->isa->lanes;
     w->form.from_block = p->isa->lanes * (x->last ? 1 : w->height * w->width);
@@ -356,6 +403,8 @@ void native_plan_depthwise(native_planner *p, const native_item *item)
     if (!w)
         return;
     w->row = p->isa->depthwise_row;
+    if (item->depth.kernel)
+        set_depth(w, item);
     set_weights(p, w, item->inputs[1], w->taps);
     if (item->n_inputs > 2 && item->inputs[2] >= 0)
         set_weights(p, w, item->inputs[2], 0);
