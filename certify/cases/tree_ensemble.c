@@ -36,8 +36,7 @@
         "TreeEnsembleClassifier/" name, ML,                                                        \
             .vars = "N=1..20 F=1..5",                                                              \
             .attrs = NODES MODES("LEQ", "LT", "LEQ")                                               \
-                TRANSFORM WEIGHTS("class", targets) "classlabels_int64s:is=" labels                \
-                                                    " base_values?:fs=0.5",                        \
+                TRANSFORM WEIGHTS("class", targets) "classlabels_" labels " base_values?:fs=0.5",  \
             .in = {{TYPES, "N,F", "-2..2", "niz", NULL}}, .outputs = "2", .tolerance = OPS_MATH    \
     }
 
@@ -55,9 +54,12 @@ const ops_case ops_tree_ensemble_cases[] = {
     {"TreeEnsemble/members", ML, .vars = "N=1..20 F=1..5 C=1..3",
      .attrs = PLACES("6") "membership_values:t=1,-1",
      .in = {{"f32|f64|f16", "N,F", "-2..2", "niz", NULL}}, .tolerance = OPS_MATH},
-    CLASSIFIER("one label", "7", "0,0,0,0,0"),
-    CLASSIFIER("two labels and one class", "3,-2", "1,1,1,1,1"),
-    CLASSIFIER("three labels", "3,0,9", "0,1,2,1,2"),
+    CLASSIFIER("one label", "int64s:is=7", "0,0,0,0,0"),
+    CLASSIFIER("two labels and one class", "int64s:is=3,-2", "1,1,1,1,1"),
+    CLASSIFIER("three labels", "int64s:is=3,0,9", "0,1,2,1,2"),
+    CLASSIFIER("one string", "strings:ss=yes", "0,0,0,0,0"),
+    CLASSIFIER("two strings and one class", "strings:ss=no,yes", "1,1,1,1,1"),
+    CLASSIFIER("three strings", "strings:ss=no,,yes", "0,1,2,1,2"),
     REGRESSOR("at most", "LEQ", "LEQ", "LEQ"),
     REGRESSOR("less and more", "LT", "GT", "GTE"),
     REGRESSOR("equal", "EQ", "NEQ", "LEQ"),

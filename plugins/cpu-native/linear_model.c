@@ -8,15 +8,16 @@
 
 #include <string.h>
 
+#include "ml_labels.h"
+
 enum { AT_ONCE = 4, CHUNK = 256, ROWS = 64 };
 
 typedef struct state {
-    int64_t N, F, E;    /* E: rows of coefficients */
-    int64_t columns;    /* scores that are written */
-    double *weights;    /* [groups of AT_ONCE, F, AT_ONCE] */
-    double *intercepts; /* of whole groups */
-    int64_t *labels;
-    int64_t n_labels; /* 0: a regressor */
+    int64_t N, F, E;      /* E: rows of coefficients */
+    int64_t columns;      /* scores that are written */
+    double *weights;      /* [groups of AT_ONCE, F, AT_ONCE] */
+    double *intercepts;   /* of whole groups */
+    native_labels labels; /* none: a regressor */
     native_transform transform;
     int32_t dtype;
     const void *known_x;
@@ -68,9 +69,9 @@ static void score_row(const state *s, const void *x, int64_t row, double *scores
 
 static int64_t label_of(const state *s, const double *scores)
 {
-    if (s->n_labels > 1)
-        return s->labels[native_best(scores, s->n_labels)];
-    return scores[0] >= (s->transform == NATIVE_NONE ? 0 : 0.5) ? s->labels[0] : 0;
+    if (s->labels.n > 1)
+        return s->labels.numbers[native_best(scores, s->labels.n)];
+    return scores[0] >= (s->transform == NATIVE_NONE ? 0 : 0.5) ? s->labels.numbers[0] : 0;
 }
 
 static void run_rows(void *user, int64_t row, int64_t end)
@@ -100,9 +101,9 @@ static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch
     const state *s = user;
     work w = {.state = s, .x = native_argument(launch, 0, s->known_x), .scores = launch->workspace};
 
-    (void)err;
-    if (s->n_labels) {
-        w.labels = launch->args[1].address;
+    if (s->labels.n) {
+        w.labels = native_labels_at(&s->labels, launch->args[1].address,
+                                    w.scores + s->N * whole_groups(s->columns));
         w.y = launch->n_args > 2 ? launch->args[2].address : NULL;
     } else {
         w.y = launch->args[1].address;
@@ -111,7 +112,7 @@ static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch
         run_rows(&w, 0, s->N);
     else
         device->host->parallel_for(run_rows, &w, s->N, ROWS);
-    return TFR_OK;
+    return native_labels_finish(device, &s->labels, w.labels, s->N, launch->args[1].address, err);
 }
 
 static bool is_classifier(const tfr_call *call)
@@ -123,21 +124,23 @@ static int64_t count_columns(const tfr_call *call)
 {
     if (!is_classifier(call))
         return tfr_call_output(call, 0)->dims[1];
-    return native_attr_length(call, "classlabels_ints") +
-           native_attr_length(call, "classlabels_strings");
+    return native_count_labels(call, "classlabels_ints");
 }
 
 void native_linear_model_supports(const tfr_plugin_device *device, const tfr_call *call,
                                   tfr_answer *answer)
 {
+    const int64_t N = native_samples(tfr_call_input(call, 0));
+
     (void)device;
     if (!native_numbers_supports(call, answer))
         return;
     if (!tfr_call_output(call, 0))
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "output 0 is not asked for");
-    else if (!is_classifier(call) || native_labels_supports(call, answer))
-        answer->workspace_bytes = (uint64_t)native_samples(tfr_call_input(call, 0)) *
-                                  (uint64_t)whole_groups(count_columns(call)) * sizeof(double);
+    else if (!is_classifier(call) || native_labels_supports(call, "classlabels_ints", answer))
+        answer->workspace_bytes =
+            (uint64_t)N * (uint64_t)whole_groups(count_columns(call)) * sizeof(double) +
+            native_labels_work(call, N);
 }
 
 void native_linear_model_prepare(native_build *b, const tfr_call *call)
@@ -153,19 +156,16 @@ void native_linear_model_prepare(native_build *b, const tfr_call *call)
     s->N = native_samples(x);
     s->F = native_features(x);
     s->columns = count_columns(call);
-    s->n_labels = is_classifier(call) ? s->columns : 0;
-    s->E = s->n_labels == 2 && native_attr_length(call, "coefficients") == s->F ? 1 : s->columns;
+    if (is_classifier(call) && !native_labels_prepare(b, "classlabels_ints", &s->labels))
+        return;
+    s->E = s->labels.n == 2 && native_attr_length(call, "coefficients") == s->F ? 1 : s->columns;
     s->transform = native_transform_of(call);
     s->dtype = x->dtype;
     s->known_x = x->data;
     groups = whole_groups(s->E);
     s->weights = native_add_block(b, (size_t)(groups * (s->F + 1)) * sizeof *s->weights);
-    s->labels = native_add_block(b, (size_t)s->n_labels * sizeof *s->labels);
-    if (!s->weights || !s->labels)
+    if (!s->weights)
         return;
-    if (s->n_labels)
-        memcpy(s->labels, native_attr_ints(call, "classlabels_ints"),
-               (size_t)s->n_labels * sizeof *s->labels);
     memset(s->weights, 0, (size_t)(groups * (s->F + 1)) * sizeof *s->weights);
     s->intercepts = s->weights + groups * s->F;
     for (e = 0; e < s->E; e++) {

@@ -98,6 +98,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/pool_lp.c \
 	plugins/cpu-native/max_unpool.c \
 	plugins/cpu-native/ml_features.h \
+	plugins/cpu-native/ml_labels.c \
+	plugins/cpu-native/ml_labels.h \
 	plugins/cpu-native/gather_elements.c \
 	plugins/cpu-native/elements.h \
 	plugins/cpu-native/random.c \

@@ -129,16 +129,6 @@ bool native_attr_is_float(const tfr_call *call, const char *tensor)
            t->tensor->dtype == TFR_DTYPE_F64;
 }
 
-bool native_labels_supports(const tfr_call *call, tfr_answer *answer)
-{
-    const tfr_operand *y = tfr_call_output(call, 0);
-
-    if (!y || y->dtype == TFR_DTYPE_I64)
-        return true;
-    tfr_decline(answer, TFR_REASON_DTYPE, "labels are strings, and only int64 ones are done");
-    return false;
-}
-
 bool native_numbers_supports(const tfr_call *call, tfr_answer *answer)
 {
     switch (tfr_call_input(call, 0)->dtype) {

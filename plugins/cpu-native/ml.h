@@ -31,9 +31,6 @@ double native_attr_value(const tfr_call *call, const char *list, const char *ten
 /* Whether the attribute is absent, or a tensor that native_attr_value reads. */
 bool native_attr_is_float(const tfr_call *call, const char *tensor);
 
-/* Whether labels are integers, which are all that is written here; else declines. */
-bool native_labels_supports(const tfr_call *call, tfr_answer *answer);
-
 /* Whether operand 0 is of f32, f64, i32 or i64; else declines. */
 bool native_numbers_supports(const tfr_call *call, tfr_answer *answer);
 /* n numbers of f32, f64, i32 or i64 from element i on, as doubles. */

@@ -8,6 +8,7 @@
 #include "svm.h"
 
 #include "isa.h"
+#include "ml_labels.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,6 +25,7 @@ typedef struct state {
     int64_t *ends;       /* of the vectors of each class */
     int64_t n_ends;      /* 0: every vector is a score */
     native_svm_model model;
+    native_labels labels;
     bool classifier, one_class;
     size_t lane_bytes;
     const void *known_x;
@@ -129,10 +131,10 @@ static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch
     const int64_t cost = s->vectors * (s->features + 8) + 1;
     int64_t grain = (1 << 17) / cost + 1; /* some 10 us of a thread, whole tiles */
 
-    (void)err;
     w.x = native_argument(launch, 0, s->known_x);
     if (s->classifier) {
-        w.labels = launch->args[1].address;
+        w.labels = native_labels_at(&s->labels, launch->args[1].address,
+                                    w.scratch + (size_t)device->lanes * s->lane_bytes);
         w.y = launch->n_args > 2 ? launch->args[2].address : NULL;
     } else {
         w.y = launch->args[1].address;
@@ -142,7 +144,7 @@ static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch
         run_rows(&w, 0, s->N);
     else
         device->host->parallel_for(run_rows, &w, s->N, grain);
-    return TFR_OK;
+    return native_labels_finish(device, &s->labels, w.labels, s->N, launch->args[1].address, err);
 }
 
 /* ---- the model ---- */
@@ -167,7 +169,7 @@ static void read_model(const tfr_call *call, state *s)
     s->one_class = tfr_call_int(call, "one_class", 0) != 0;
     s->N = native_samples(tfr_call_input(call, 0));
     s->features = native_features(tfr_call_input(call, 0));
-    m->C = s->classifier ? native_attr_length(call, "classlabels_ints") : 1;
+    m->C = s->classifier ? native_count_labels(call, "classlabels_ints") : 1;
     m->V = V > 0 ? V : 0;
     m->transform = native_transform_of(call);
     m->one_rho = native_attr_length(call, "rho") == 1;
@@ -197,22 +199,20 @@ void native_svm_supports(const tfr_plugin_device *device, const tfr_call *call, 
         tfr_decline(answer, TFR_REASON_DTYPE, "only float32 is done here");
         return;
     }
-    if (is_classifier(call) && !native_labels_supports(call, answer))
-        return;
     if (!tfr_call_output(call, 0)) {
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "output 0 is not asked for");
         return;
     }
-    if (native_attr_length(call, "classlabels_strings")) {
-        tfr_decline(answer, TFR_REASON_ATTRIBUTE,
-                    "labels are strings, and only int64 ones are done");
+    if (is_classifier(call) && !native_labels_supports(call, "classlabels_ints", answer))
         return;
-    }
     read_model(call, &s);
-    if (s.kernel == 'P' && s.degree < 0)
+    if (s.model.one_rho && s.model.C != 2 && native_labels_work(call, 1)) /* the label "1" */
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE, "one rho of other than two strings is not done");
+    else if (s.kernel == 'P' && s.degree < 0)
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "only degrees of 0 to 64 are done");
     else
-        answer->workspace_bytes = (uint64_t)device->lanes * s.lane_bytes;
+        answer->workspace_bytes =
+            (uint64_t)device->lanes * s.lane_bytes + native_labels_work(call, s.N);
 }
 
 /* [vectors, features] to panels of `lanes` vectors; those behind the last are zeros. */
@@ -253,10 +253,11 @@ void native_svm_prepare(native_build *b, const tfr_call *call)
     floats = (s->vectors + lanes - 1) / lanes * lanes * s->features +
              native_attr_length(call, "coefficients") + native_attr_length(call, "rho") +
              native_attr_length(call, "prob_a") + native_attr_length(call, "prob_b");
-    at = s->panels = native_add_block(b, (size_t)floats * sizeof *s->panels);
-    s->ends = native_add_block(b, (size_t)(2 * s->model.C) * sizeof *s->ends);
-    if (!s->panels || !s->ends)
+    s->ends = native_add_block(b, (size_t)s->model.C * sizeof *s->ends +
+                                      (size_t)floats * sizeof *s->panels);
+    if (!s->ends || (s->classifier && !native_labels_prepare(b, "classlabels_ints", &s->labels)))
         return;
+    at = s->panels = (float *)(void *)(s->ends + s->model.C);
     pack(native_attr_floats(call, s->model.V ? "support_vectors" : "coefficients"), s->vectors,
          s->features, lanes, at);
     s->coefficients = at + (s->vectors + lanes - 1) / lanes * lanes * s->features;
@@ -267,9 +268,7 @@ void native_svm_prepare(native_build *b, const tfr_call *call)
     s->model.rho = rho;
     s->model.prob_a = prob_a;
     s->model.prob_b = prob_b;
-    for (i = 0; i < s->model.C; i++) {
+    for (i = 0; i < s->model.C; i++)
         s->ends[i] = (i ? s->ends[i - 1] : 0) + (per_class ? per_class[i] : s->vectors);
-        s->ends[s->model.C + i] = s->classifier ? native_attr_ints(call, "classlabels_ints")[i] : 0;
-    }
-    s->model.labels = s->ends + s->model.C;
+    s->model.labels = s->labels.numbers;
 }

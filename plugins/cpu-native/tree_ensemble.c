@@ -20,8 +20,7 @@ static int64_t count_columns(const tfr_call *call)
 
     if (!is_classifier(call))
         return tfr_call_output(call, 0)->dims[1];
-    labels = native_attr_length(call, "classlabels_int64s") +
-             native_attr_length(call, "classlabels_strings");
+    labels = native_count_labels(call, "classlabels_int64s");
     return labels > 1 ? labels : 2;
 }
 
@@ -38,7 +37,7 @@ static int64_t count_trees(const tfr_call *call)
     return trees;
 }
 
-/* Scores and seen, converted samples, found leaves. */
+/* Scores and seen, converted samples, numbers of labels, found leaves. */
 static size_t workspace_of(const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
@@ -46,7 +45,7 @@ static size_t workspace_of(const tfr_call *call)
 
     if (native_ensemble_converts(x->dtype))
         doubles += (size_t)tfr_operand_elements(x);
-    return doubles * sizeof(double) +
+    return doubles * sizeof(double) + native_labels_work(call, (int64_t)N) +
            (N < NATIVE_TREE_LANES ? (size_t)count_trees(call) * N * sizeof(uint32_t) : 0);
 }
 
@@ -74,7 +73,7 @@ void native_tree_ensemble_supports(const tfr_plugin_device *device, const tfr_ca
     }
     if (!tfr_call_output(call, 0))
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "output 0 is not asked for");
-    else if (!is_classifier(call) || native_labels_supports(call, answer))
+    else if (!is_classifier(call) || native_labels_supports(call, "classlabels_int64s", answer))
         answer->workspace_bytes = workspace_of(call);
 }
 
@@ -134,7 +133,7 @@ static int32_t only_class(const native_ensemble *s)
 {
     int32_t i;
 
-    if (s->n_labels > 2 || s->trees.n_weights == 0)
+    if (s->labels.n > 2 || s->trees.n_weights == 0)
         return -1;
     for (i = 1; i < s->trees.n_weights; i++)
         if (s->trees.weights[i].target != s->trees.weights[0].target)
@@ -152,7 +151,7 @@ static void read_base(const tfr_call *call, native_ensemble *s)
         s->base[t] = n == 1 || t < n ? native_attr_value(call, "base_values",
                                                          "base_values_as_tensor", n == 1 ? 0 : t)
                                      : 0;
-    if (s->classifier && s->n_labels == 1)
+    if (s->classifier && s->labels.n == 1)
         s->base[1] = 0;
 }
 
@@ -170,14 +169,9 @@ void native_tree_ensemble_prepare(native_build *b, const tfr_call *call)
     s->y_dtype = s->classifier ? TFR_DTYPE_F32 : tfr_call_output(call, 0)->dtype;
     s->known_x = x->data;
     s->threads = b->device->threads;
-    s->n_labels = s->classifier ? native_attr_length(call, "classlabels_int64s") : 0;
     s->base = native_add_block(b, (size_t)s->columns * sizeof *s->base);
-    s->labels = native_add_block(b, (size_t)s->n_labels * sizeof *s->labels);
-    if (!s->base || !s->labels)
+    if (!s->base || (s->classifier && !native_labels_prepare(b, "classlabels_int64s", &s->labels)))
         return;
-    if (s->n_labels)
-        memcpy(s->labels, native_attr_ints(call, "classlabels_int64s"),
-               (size_t)s->n_labels * sizeof *s->labels);
     b->status = read_trees(call, s, b->err);
     if (b->status)
         return;

@@ -3,6 +3,7 @@
 #ifndef NATIVE_TREE_ENSEMBLE_H
 #define NATIVE_TREE_ENSEMBLE_H
 
+#include "ml_labels.h"
 #include "trees.h"
 
 typedef enum native_aggregate {
@@ -21,9 +22,8 @@ typedef struct native_ensemble {
     int64_t N, F;
     int32_t columns, only; /* only: the class that all weights are of, -1 = none */
     int32_t dtype, y_dtype;
-    int64_t n_labels;
-    int64_t *labels;
-    double *base; /* columns of them */
+    native_labels labels; /* a classifier's */
+    double *base;         /* columns of them */
     const void *known_x;
     int threads;
 } native_ensemble;
@@ -42,7 +42,8 @@ static inline bool native_ensemble_converts(int32_t dtype)
 
 /*
  * tree_ensemble_run.c. Workspace: scores and seen, each a double for a sample and column, converted
- * samples, and for fewer samples than lanes a uint32_t for each of them and tree.
+ * samples, numbers of labels that are strings, and for fewer samples than lanes a uint32_t for each
+ * of them and tree.
  */
 int32_t native_ensemble_run(const tfr_plugin_device *device, void *state, const tfr_launch *launch,
                             tfr_err *err);

@@ -23,6 +23,7 @@ typedef struct work {
     double *converted, *scores, *seen;
     uint32_t *found; /* [trees, N], if threads share trees */
     void *y, *z;
+    int64_t *labels;
     const void *given_x;
     int64_t block;
     pthread_mutex_t lock; /* of what follows */
@@ -190,16 +191,16 @@ static void finish_row(const work *w, int64_t row)
         scores[t] /= (double)s->trees.n_roots;
     for (t = 0; t < columns; t++)
         scores[t] += s->base[t];
-    if (s->classifier && (s->only >= 0 || s->n_labels == 1)) {
+    if (s->classifier && (s->only >= 0 || s->labels.n == 1)) {
         scores[1] = scores[s->only >= 0 ? s->only : 0];
         scores[0] = (s->mirror ? 0 : 1) - scores[1];
     }
     native_transform_scores(s->transform, scores, columns);
     if (s->classifier) {
         int64_t best = native_best(scores, columns);
-        if (s->n_labels == 1)
+        if (s->labels.n == 1)
             best--;
-        ((int64_t *)w->y)[row] = best < 0 ? 0 : s->labels[best];
+        w->labels[row] = best < 0 ? 0 : s->labels.numbers[best];
     }
     for (t = 0; z && t < columns; t++) {
         if (s->y_dtype == TFR_DTYPE_F64)
@@ -290,15 +291,18 @@ int32_t native_ensemble_run(const tfr_plugin_device *device, void *user, const t
     work w = {.state = s, .block = block_of(s), .lock = PTHREAD_MUTEX_INITIALIZER};
     int64_t scores = s->N * s->columns, blocks = (s->N + w.block - 1) / w.block;
     bool convert = native_ensemble_converts(s->dtype);
+    double *after;
     int64_t steps = s->is_flat ? s->flat.steps : (int64_t)s->trees.n_roots * 32;
 
     w.given_x = native_argument(launch, 0, s->known_x);
     w.scores = launch->workspace;
     w.seen = w.scores + scores;
     w.converted = convert ? w.seen + scores : NULL;
-    w.found = (uint32_t *)(void *)(w.seen + scores + (convert ? s->N * s->F : 0));
+    after = w.seen + scores + (convert ? s->N * s->F : 0);
     w.x = convert ? (const char *)w.converted : w.given_x;
     w.y = launch->args[1].address;
+    w.labels = native_labels_at(&s->labels, w.y, after);
+    w.found = (uint32_t *)(void *)(after + (s->labels.words ? s->N : 0));
     w.z = s->classifier && launch->n_args > 2 ? launch->args[2].address : NULL;
     if (s->threads == 1 || steps * s->N < STEPS_FOR_THREADS)
         run_blocks(&w, 0, blocks);
@@ -306,5 +310,7 @@ int32_t native_ensemble_run(const tfr_plugin_device *device, void *user, const t
         run_few(&w, device);
     else
         device->host->parallel_for(run_blocks, &w, blocks, 1);
-    return w.status ? tfr_fail(err, w.status, "%s", w.err.text) : TFR_OK;
+    if (w.status)
+        return tfr_fail(err, w.status, "%s", w.err.text);
+    return native_labels_finish(device, &s->labels, w.labels, s->N, w.y, err);
 }
