@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * features.c: Scaler and Normalizer, what plugins/naive/features.c says of them, row by row in
- * double and on all threads; Imputer and OneHotEncoder, element by element. Categories of integers
- * mostly lie close together, so a table says which column each has.
+ * double and on all threads; Imputer, element by element.
  */
 #include "ml_features.h"
 
@@ -250,116 +249,4 @@ void native_imputer_prepare(native_build *b, const tfr_call *call)
     else
         s->floats =
             memcpy(values, native_attr_floats(call, name), (size_t)s->n_values * sizeof *s->floats);
-}
-
-/* ---- OneHotEncoder ---- */
-
-enum { TABLE = 1 << 16 /* from the lowest category to the highest */ };
-
-typedef struct encoder {
-    int64_t n, columns, low, range;
-    int32_t *column; /* of each number from low on, -1 = none */
-    bool zeros, wide;
-    const void *known_x;
-} encoder;
-
-typedef struct encoding {
-    const encoder *s;
-    const void *x;
-    float *y;
-    int missing; /* a number without a column was met */
-} encoding;
-
-static int32_t column_of(const encoder *s, const void *x, int64_t i)
-{
-    const int64_t v = s->wide ? ((const int64_t *)x)[i] : ((const int32_t *)x)[i];
-
-    return v < s->low || v >= s->low + s->range ? -1 : s->column[v - s->low];
-}
-
-static void encode(void *user, int64_t i, int64_t end)
-{
-    encoding *w = user;
-    const encoder *s = w->s;
-
-    memset(w->y + i * s->columns, 0, (size_t)((end - i) * s->columns) * sizeof *w->y);
-    for (; i < end; i++) {
-        const int32_t at = column_of(s, w->x, i);
-        if (at >= 0)
-            w->y[i * s->columns + at] = 1.0f;
-        else
-            __atomic_store_n(&w->missing, 1, __ATOMIC_RELAXED);
-    }
-}
-
-static int32_t run_encoder(const tfr_plugin_device *device, void *user, const tfr_launch *launch,
-                           tfr_err *err)
-{
-    const encoder *s = user;
-    encoding w = {s, native_argument(launch, 0, s->known_x), launch->args[1].address, 0};
-    int64_t i = 0;
-
-    if (s->n * s->columns <= 2 * ELEMENTS)
-        encode(&w, 0, s->n);
-    else
-        device->host->parallel_for(encode, &w, s->n, ELEMENTS / s->columns + 1);
-    if (!w.missing || s->zeros)
-        return TFR_OK;
-    while (column_of(s, w.x, i) >= 0)
-        i++;
-    return tfr_fail(err, TFR_EINVAL,
-                    "element %lld of X is none of the %lld categories and zeros is 0", (long long)i,
-                    (long long)s->columns);
-}
-
-/* The lowest and the highest category; false: there are none, or they are too far apart. */
-static bool has_table(const tfr_call *call, int64_t *low, int64_t *high)
-{
-    const int64_t *cats = native_attr_ints(call, "cats_int64s");
-    const int64_t n = native_attr_length(call, "cats_int64s");
-    int64_t i;
-
-    if (!cats || n == 0)
-        return false;
-    *low = *high = cats[0];
-    for (i = 1; i < n; i++) {
-        *low = cats[i] < *low ? cats[i] : *low;
-        *high = cats[i] > *high ? cats[i] : *high;
-    }
-    return *high <= INT64_MAX - TABLE && *low >= INT64_MIN + TABLE && *low > *high - TABLE;
-}
-
-void native_encoder_supports(const tfr_plugin_device *device, const tfr_call *call,
-                             tfr_answer *answer)
-{
-    const int32_t dtype = tfr_call_input(call, 0)->dtype;
-    int64_t low, high;
-
-    (void)device;
-    if (dtype != TFR_DTYPE_I32 && dtype != TFR_DTYPE_I64)
-        tfr_decline(answer, TFR_REASON_DTYPE, "only int32 and int64 are done here");
-    else if (!has_table(call, &low, &high))
-        tfr_decline(answer, TFR_REASON_ATTRIBUTE, "categories that are far apart are not done");
-}
-
-void native_encoder_prepare(native_build *b, const tfr_call *call)
-{
-    const tfr_operand *x = tfr_call_input(call, 0);
-    const int64_t *cats = native_attr_ints(call, "cats_int64s");
-    encoder *s = native_set_function(b, run_encoder, NULL, sizeof *s, "one-hot encoder");
-    int64_t high = 0, i;
-
-    if (!s || !has_table(call, &s->low, &high))
-        return;
-    s->n = tfr_operand_elements(x);
-    s->columns = native_attr_length(call, "cats_int64s");
-    s->range = high - s->low + 1;
-    s->zeros = tfr_call_int(call, "zeros", 1) != 0;
-    s->wide = x->dtype == TFR_DTYPE_I64;
-    s->known_x = x->data;
-    s->column = native_add_block(b, (size_t)s->range * sizeof *s->column);
-    for (i = 0; s->column && i < s->range; i++)
-        s->column[i] = -1;
-    for (i = 0; s->column && i < s->columns; i++)
-        s->column[cats[i] - s->low] = (int32_t)i;
 }

@@ -90,9 +90,12 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/dft.c \
 	plugins/cpu-native/dft.h \
 	plugins/cpu-native/dft_fft.c \
+	plugins/cpu-native/dictionary.c \
+	plugins/cpu-native/dictionary.h \
 	plugins/cpu-native/elementwise.h \
 	plugins/cpu-native/fold.h \
 	plugins/cpu-native/features.c \
+	plugins/cpu-native/features_encoders.c \
 	plugins/cpu-native/norm_lanes.c \
 	plugins/cpu-native/norm_lanes.h \
 	plugins/cpu-native/pool_lp.c \
