@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * features.c: Scaler and Normalizer, what plugins/naive/features.c says of them, row by row in
- * double and on all threads; Imputer, element by element.
+ * double and on all threads; Imputer and Binarizer, element by element, and FeatureVectorizer.
  */
 #include "ml_features.h"
 
@@ -249,4 +249,164 @@ void native_imputer_prepare(native_build *b, const tfr_call *call)
     else
         s->floats =
             memcpy(values, native_attr_floats(call, name), (size_t)s->n_values * sizeof *s->floats);
+}
+
+/* ---- Binarizer ---- */
+
+typedef struct binarizer {
+    int64_t n;
+    double threshold;
+    int32_t dtype;
+    const void *known_x;
+} binarizer;
+
+typedef struct binarizing {
+    const binarizer *s;
+    const void *x;
+    void *y;
+} binarizing;
+
+#define BINARIZE(type)                                                                             \
+    static void binarize_##type(const binarizing *w, int64_t i, int64_t end)                       \
+    {                                                                                              \
+        const type *x = w->x;                                                                      \
+        type *y = w->y;                                                                            \
+        for (; i < end; i++)                                                                       \
+            y[i] = (double)x[i] > w->s->threshold;                                                 \
+    }
+BINARIZE(float)
+BINARIZE(double)
+BINARIZE(int32_t)
+BINARIZE(int64_t)
+
+static void binarize(void *user, int64_t begin, int64_t end)
+{
+    const binarizing *w = user;
+
+    if (w->s->dtype == TFR_DTYPE_F32)
+        binarize_float(w, begin, end);
+    else if (w->s->dtype == TFR_DTYPE_F64)
+        binarize_double(w, begin, end);
+    else if (w->s->dtype == TFR_DTYPE_I32)
+        binarize_int32_t(w, begin, end);
+    else
+        binarize_int64_t(w, begin, end);
+}
+
+static int32_t run_binarizer(const tfr_plugin_device *device, void *user, const tfr_launch *launch,
+                             tfr_err *err)
+{
+    const binarizer *s = user;
+    binarizing w = {s, native_argument(launch, 0, s->known_x), launch->args[1].address};
+
+    (void)err;
+    if (s->n <= 4 * ELEMENTS)
+        binarize(&w, 0, s->n);
+    else
+        device->host->parallel_for(binarize, &w, s->n, 2 * ELEMENTS);
+    return TFR_OK;
+}
+
+void native_binarizer_supports(const tfr_plugin_device *device, const tfr_call *call,
+                               tfr_answer *answer)
+{
+    (void)device;
+    native_numbers_supports(call, answer);
+}
+
+void native_binarizer_prepare(native_build *b, const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0);
+    binarizer *s = native_set_function(b, run_binarizer, NULL, sizeof *s, "binarizer");
+
+    if (!s)
+        return;
+    s->n = tfr_operand_elements(x);
+    s->dtype = x->dtype;
+    s->threshold = (double)tfr_call_float(call, "threshold", 0);
+    s->known_x = x->data;
+}
+
+/* ---- FeatureVectorizer ---- */
+
+typedef struct vectorizer {
+    int64_t rows, columns;
+    uint32_t n;
+    int32_t dtype;
+    struct side {
+        int64_t own, width; /* features that there are, and that are written */
+        const void *known_x;
+    } * sides;
+} vectorizer;
+
+/* n numbers as float32, and zeros up to width. */
+static void put_features(int32_t dtype, const void *x, int64_t i, int64_t n, int64_t width,
+                         float *to)
+{
+    double chunk[CHUNK];
+    int64_t f, here, k;
+
+    if (dtype == TFR_DTYPE_F32)
+        memcpy(to, (const float *)x + i, (size_t)n * sizeof *to);
+    for (f = 0; dtype != TFR_DTYPE_F32 && f < n; f += here) {
+        here = part(n - f);
+        native_read_doubles(dtype, x, i + f, here, chunk);
+        for (k = 0; k < here; k++)
+            to[f + k] = (float)chunk[k];
+    }
+    if (width > n)
+        memset(to + n, 0, (size_t)(width - n) * sizeof *to);
+}
+
+static int32_t run_vectorizer(const tfr_plugin_device *device, void *user, const tfr_launch *launch,
+                              tfr_err *err)
+{
+    const vectorizer *s = user;
+    float *y = launch->args[s->n].address;
+    int64_t row;
+    uint32_t i;
+
+    (void)device, (void)err;
+    for (i = 0; i < s->n; i++) {
+        const struct side *side = &s->sides[i];
+        const void *x = native_argument(launch, (int)i, side->known_x);
+        for (row = 0; row < s->rows; row++)
+            put_features(s->dtype, x, row * side->own,
+                         side->own < side->width ? side->own : side->width, side->width,
+                         y + row * s->columns);
+        y += side->width;
+    }
+    return TFR_OK;
+}
+
+void native_vectorizer_supports(const tfr_plugin_device *device, const tfr_call *call,
+                                tfr_answer *answer)
+{
+    uint32_t i;
+
+    (void)device;
+    if (!native_numbers_supports(call, answer))
+        return;
+    for (i = 0; i < call->n_inputs; i++)
+        if (tfr_operand_elements(tfr_call_input(call, i)) == 0)
+            tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "input %u has 0 elements", (unsigned)i);
+}
+
+void native_vectorizer_prepare(native_build *b, const tfr_call *call)
+{
+    const int64_t *widths = native_attr_ints(call, "inputdimensions");
+    vectorizer *s = native_set_function(b, run_vectorizer, NULL, sizeof *s, "vectorizer");
+    uint32_t i;
+
+    if (!s || !(s->sides = native_add_block(b, call->n_inputs * sizeof *s->sides)))
+        return;
+    s->n = call->n_inputs;
+    s->dtype = tfr_call_input(call, 0)->dtype;
+    s->rows = tfr_call_output(call, 0)->dims[0];
+    s->columns = tfr_call_output(call, 0)->dims[1];
+    for (i = 0; i < s->n; i++) {
+        const tfr_operand *x = tfr_call_input(call, i);
+        const int64_t own = native_features(x);
+        s->sides[i] = (struct side){own, widths ? widths[i] : own, x->data};
+    }
 }

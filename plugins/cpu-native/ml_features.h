@@ -14,6 +14,13 @@ void native_features_prepare(native_build *b, const tfr_call *call);
 void native_imputer_supports(const tfr_plugin_device *device, const tfr_call *call,
                              tfr_answer *answer);
 void native_imputer_prepare(native_build *b, const tfr_call *call);
+void native_binarizer_supports(const tfr_plugin_device *device, const tfr_call *call,
+                               tfr_answer *answer);
+void native_binarizer_prepare(native_build *b, const tfr_call *call);
+void native_vectorizer_supports(const tfr_plugin_device *device, const tfr_call *call,
+                                tfr_answer *answer);
+void native_vectorizer_prepare(native_build *b, const tfr_call *call);
+
 void native_mapper_supports(const tfr_plugin_device *device, const tfr_call *call,
                             tfr_answer *answer);
 void native_mapper_prepare(native_build *b, const tfr_call *call);
