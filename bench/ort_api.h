@@ -39,21 +39,28 @@ typedef struct ort_api_base {
     X(set_optimization_level, 23, ort_status *, (ort_object * options, int level))                 \
     X(set_intra_op_threads, 24, ort_status *, (ort_object * options, int n))                       \
     X(set_inter_op_threads, 25, ort_status *, (ort_object * options, int n))                       \
+    X(output_type, 34, ort_status *, (const ort_object *session, size_t i, ort_object **out))      \
+    X(create_tensor, 48, ort_status *,                                                             \
+      (ort_object * allocator, const int64_t *dims, size_t rank, int dtype, ort_object **out))     \
     X(create_tensor_with_data, 49, ort_status *,                                                   \
       (const ort_object *memory, void *data, size_t bytes, const int64_t *dims, size_t rank,       \
        int dtype, ort_object **out))                                                               \
     X(is_tensor, 50, ort_status *, (const ort_object *value, int *out))                            \
     X(tensor_data, 51, ort_status *, (ort_object * value, void **out))                             \
+    X(fill_strings, 52, ort_status *, (ort_object * value, const char *const *strings, size_t n))  \
+    X(kind_of_type, 56, ort_status *, (const ort_object *type, int *out))                          \
     X(element_type, 60, ort_status *, (const ort_object *info, int *out))                          \
     X(n_dims, 61, ort_status *, (const ort_object *info, size_t *out))                             \
     X(dims, 62, ort_status *, (const ort_object *info, int64_t *out, size_t n))                    \
     X(type_and_shape, 65, ort_status *, (const ort_object *value, ort_object **out))               \
     X(create_cpu_memory_info, 69, ort_status *, (int allocator, int memory, ort_object **out))     \
+    X(default_allocator, 78, ort_status *, (ort_object * *out)) /* not to be released */           \
     X(release_env, 92, void, (ort_object * env))                                                   \
     X(release_status, 93, void, (ort_status * status))                                             \
     X(release_memory_info, 94, void, (ort_object * info))                                          \
     X(release_session, 95, void, (ort_object * session))                                           \
     X(release_value, 96, void, (ort_object * value))                                               \
+    X(release_type, 98, void, (ort_object * type))                                                 \
     X(release_type_and_shape, 99, void, (ort_object * info))                                       \
     X(release_session_options, 100, void, (ort_object * options))                                  \
     X(add_session_config, 130, ort_status *,                                                       \
@@ -72,7 +79,8 @@ enum {
     ORT_OPTIMIZE_NONE = 0,
     ORT_OPTIMIZE_ALL = 99,
     ORT_ALLOCATOR_DEVICE = 0,
-    ORT_MEMORY_DEFAULT = 0
+    ORT_MEMORY_DEFAULT = 0,
+    ORT_KIND_TENSOR = 1
 };
 
 #endif

@@ -103,7 +103,7 @@ bool bench_peer_agrees(bench_contest *contest, const char *peer, tfr_tensor *con
     tfr_err err = TFR_ERR_INIT;
     tfr_status status = TFR_OK;
     for (uint32_t i = 0; !status && i < n; i++)
-        if (is_floating(tfr_tensor_dtype(ours[i])))
+        if (theirs[i] && is_floating(tfr_tensor_dtype(ours[i])))
             status = compare(tfr_tensor_dtype(ours[i]), tfr_tensor_data(ours[i]), theirs[i],
                              tfr_tensor_elements(ours[i]), &d, &err);
     contest->list[contest->n - 1].error = d.most;

@@ -2,7 +2,8 @@
 /*
  * peer_ort.c: ONNX Runtime, at its strongest setting for one caller: all graph optimisations, as
  * many threads as we have, spinning allowed, outputs in memory of the caller, so that a run
- * allocates none for them. float32 stays float32: it has no option for less on x86.
+ * allocates none for them, but for strings, sequences and maps. float32 stays float32: it has no
+ * option for less on x86.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -29,7 +30,7 @@ typedef struct ort_peer {
     double ready_seconds; /* that making it took, reading the file included */
     ort_object **values;  /* inputs, then outputs */
     const char **names;   /* of them; not owned */
-    float **owned;        /* memory of outputs, or NULL */
+    float **owned;        /* memory of outputs; NULL = each run makes the value */
     size_t n_inputs, n_outputs;
 } ort_peer;
 
@@ -104,10 +105,16 @@ static void ort_destroy(void *user)
 static tfr_status ort_run(void *user, tfr_err *err)
 {
     ort_peer *p = user;
-    ort_status *status =
+    ort_status *status;
+    tfr_status code;
+    for (size_t i = p->n_inputs; i < p->n_inputs + p->n_outputs; i++)
+        if (!p->owned[i] && p->values[i]) {
+            ort.api.release_value(p->values[i]);
+            p->values[i] = NULL;
+        }
+    status =
         ort.api.run(p->session, NULL, p->names, (const ort_object *const *)p->values, p->n_inputs,
                     p->names + p->n_inputs, p->n_outputs, p->values + p->n_inputs);
-    tfr_status code;
     if (!status)
         return TFR_OK;
     code = tfr_fail(err, TFR_EUNSUPPORTED, "%s", ort.api.message(status));
@@ -171,6 +178,61 @@ static bool ort_bind(bench_contest *contest, ort_peer *p, size_t i, const char *
     }
     return take(contest, ort.api.create_tensor_with_data(ort.memory, data, bytes, dims, rank, dtype,
                                                          &p->values[i]));
+}
+
+/* Value i is a copy of these strings. */
+static bool ort_bind_strings(bench_contest *contest, ort_peer *p, size_t i, const tfr_tensor *t)
+{
+    const tfr_shape *shape = tfr_tensor_shape(t);
+    const int64_t n = tfr_tensor_elements(t);
+    const char **strings = calloc((size_t)n + 1, sizeof *strings);
+    ort_object *allocator;
+    bool good = strings != NULL;
+    if (!good)
+        bench_peer_skip(contest, PEER, "no memory for %lld strings", (long long)n);
+    for (int64_t k = 0; good && k < n; k++)
+        strings[k] = tfr_tensor_get_string(t, k, NULL);
+    good = good && take(contest, ort.api.default_allocator(&allocator)) &&
+           take(contest, ort.api.create_tensor(allocator, shape->dims, (size_t)shape->rank,
+                                               TFR_DTYPE_STRING, &p->values[i])) &&
+           take(contest, ort.api.fill_strings(p->values[i], strings, (size_t)n));
+    free(strings);
+    return good;
+}
+
+/* Whether output o is a tensor there; what ZipMap makes is a tensor of ours alone. */
+static bool gives_tensor(bench_contest *contest, const ort_peer *p, size_t o)
+{
+    ort_object *type = NULL;
+    int kind = 0;
+    const bool good = take(contest, ort.api.output_type(p->session, o, &type)) &&
+                      take(contest, ort.api.kind_of_type(type, &kind));
+    if (type)
+        ort.api.release_type(type);
+    return good && kind == ORT_KIND_TENSOR;
+}
+
+/* Value i is the input or the memory for the output t, which only some kinds have. */
+static bool ort_bind_tensor(bench_contest *contest, ort_peer *p, size_t i, const char *name,
+                            const tfr_tensor *t)
+{
+    const bool is_input = i < p->n_inputs;
+    const bool is_tensor = tfr_tensor_kind(t) == TFR_KIND_TENSOR;
+    const bool has_bytes = is_tensor && tfr_tensor_dtype(t) != TFR_DTYPE_STRING;
+    const tfr_shape *shape;
+    p->names[i] = name;
+    if (is_input && !is_tensor) {
+        bench_peer_skip(contest, PEER, "input \"%s\" is no tensor", name);
+        return false;
+    }
+    if (is_input && !has_bytes)
+        return ort_bind_strings(contest, p, i, t);
+    if (!has_bytes || (!is_input && !gives_tensor(contest, p, i - p->n_inputs)))
+        return true;
+    shape = tfr_tensor_shape(t);
+    return ort_bind(contest, p, i, name, (int)tfr_tensor_dtype(t),
+                    is_input ? tfr_tensor_data(t) : NULL, tfr_tensor_bytes(t), shape->dims,
+                    (size_t)shape->rank);
 }
 
 /* Runs it once and adds it. */
@@ -261,13 +323,9 @@ void bench_add_ort_model(bench_contest *contest, const char *path, const tfr_gra
         return;
     for (uint32_t i = 0; good && i < n_inputs + n_outputs; i++) {
         uint32_t o = i - n_inputs;
-        const tfr_tensor *t = i < n_inputs ? inputs[i] : outputs[o];
-        const tfr_shape *shape = tfr_tensor_shape(t);
         const char *name = i < n_inputs ? tfr_graph_value_name(graph, tfr_graph_input(graph, i))
                                         : tfr_graph_output_name(graph, o);
-        good = ort_bind(contest, p, i, name, (int)tfr_tensor_dtype(t),
-                        i < n_inputs ? tfr_tensor_data(t) : NULL, tfr_tensor_bytes(t), shape->dims,
-                        (size_t)shape->rank);
+        good = ort_bind_tensor(contest, p, i, name, i < n_inputs ? inputs[i] : outputs[o]);
     }
     if (!good) {
         ort_destroy(p);
