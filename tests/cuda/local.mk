@@ -5,7 +5,6 @@
 unit_tests += \
 	tests/cuda/test_abi \
 	tests/cuda/test_abi_libraries \
-	tests/cuda/test_conv_engine \
 	tests/cuda/test_cublaslt \
 	tests/cuda/test_cudnn \
 	tests/cuda/test_cudnn_plans \
@@ -13,21 +12,28 @@ unit_tests += \
 	tests/cuda/test_driver_memory \
 	tests/cuda/test_driver_stream \
 	tests/cuda/test_driver_switches \
+	tests/cuda/test_finding \
+	tests/cuda/test_host \
+	tests/cuda/test_tune \
+	tests/cuda/test_tune_conv \
+	$(NULL)
+
+# These load the backend itself, which --without-cuda leaves out.
+if TFR_CUDA
+unit_tests += \
+	tests/cuda/test_conv_engine \
 	tests/cuda/test_ends \
 	tests/cuda/test_engines \
-	tests/cuda/test_finding \
 	tests/cuda/test_held \
-	tests/cuda/test_host \
 	tests/cuda/test_index \
 	tests/cuda/test_last \
 	tests/cuda/test_profile \
 	tests/cuda/test_programs \
 	tests/cuda/test_solve \
 	tests/cuda/test_training \
-	tests/cuda/test_tune \
-	tests/cuda/test_tune_conv \
 	tests/cuda/test_tune_runs \
 	$(NULL)
+endif
 
 shell_tests += \
 	tests/cuda/budgets.sh \
