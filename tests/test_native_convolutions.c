@@ -292,6 +292,29 @@ TEST(transposed_convolutions_stay_in_the_program)
     }
 }
 
+TEST(transposed_convolutions_of_one_pixel_are_products)
+{
+    static const char *const ends[] = {
+        "const w 40 16 4 4; const b 16; const v 9 16 3 3;"
+        "out Conv{pads=1,1,1,1}(Relu(ConvTranspose(y,w,b)),v)",
+        "const w 40 33 5 4; out Tanh(ConvTranspose{pads=1,0,2,1;strides=3,2}(y,w))",
+        "const w 40 3 7 7; const b 3; const v 16 3 3 3;"
+        "z = ConvTranspose{pads=2,2,2,2;strides=2,2}(y,w,b);"
+        "out Conv(LeakyRelu{alpha=0.2}(Add(z,Sigmoid(z))),v)",
+        "const w 40 8 3 3; const v 40 8 3 3; z = Relu(ConvTranspose(y,v));"
+        "out Relu(Add(ConvTranspose(y,w),z))",
+        "const w 40 7 3 3; const b 7; out ConvTranspose{dilations=2,2}(y,w,b)",
+        "const w 40 7 3 3; out ConvTranspose{pads=1,1,1,1;output_padding=1,1;strides=2,2}(y,w)",
+        "const w 40 300 4 4; const b 300; out Relu(ConvTranspose{pads=1,1,0,0}(y,w,b))",
+        "z = Reshape(y,[0,40,1]); const w 40 20 6; const b 20;"
+        "out Relu(ConvTranspose{pads=1,0}(z,w,b))"};
+    char text[1000];
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        snprintf(text, sizeof text, "in x ? 8 3 3; const k 40 8 3 3; y = Conv(x,k); %s", ends[i]);
+        check(text);
+    }
+}
+
 TEST(borders_of_every_mode_stay_in_the_program)
 {
     static const char *const modes[] = {"constant", "edge", "reflect", "wrap"};
@@ -406,6 +429,7 @@ static const test_case cases[] = {
     CASE(fast_convolutions_can_be_turned_off),
     CASE(convolutions_over_one_axis_stay_in_the_program),
     CASE(transposed_convolutions_stay_in_the_program),
+    CASE(transposed_convolutions_of_one_pixel_are_products),
     CASE(borders_of_every_mode_stay_in_the_program),
     CASE(zeros_around_an_image_are_those_of_its_convolution),
     CASE(borders_that_are_no_zeros_stay_around_an_image),

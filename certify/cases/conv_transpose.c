@@ -27,5 +27,9 @@ const ops_case ops_conv_transpose_cases[] = {
      .vars = "H=2 N=1 C=16|33 M=8|16 G=1 k=2|3 e=1 s=2 p=0|1 q=0|1 x=5..8",
      .attrs = WINDOW " pads?:is=p^H,q^H", .in = OPERANDS, .tolerance = OPS_SUM,
      .bench = "C=32 M=32 k=3 s=2 p=1 q=1 x=28"},
+    {"ConvTranspose/one pixel",
+     .vars = "H=1|2 N=1|2|9 C=5|16|40 M=1|3|16 G=1 k=3..7 e=1|1|2 s=1..3 p=0|1 q=0|1 x=1",
+     .attrs = WINDOW " pads?:is=p^H,q^H", .in = OPERANDS, .tolerance = OPS_SUM,
+     .bench = "H=2 N=1 C=100 M=512 k=4 e=1 s=1 p=0 q=0"},
     {0},
 };

@@ -168,6 +168,7 @@ static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr
     native_free_products(ir);
     native_fuse_gradients(ir);
     native_fuse(ir);
+    native_multiply_pixels(ir, &program->unpacked, &constant_bytes);
     native_fuse_integers(ir);
     if (native_wants_stages(ir))
         native_fuse_rows(ir);

@@ -46,6 +46,10 @@ bool native_norm_constants(native_ir *ir, const native_item *norm, native_unpack
 /* Whether it has merged any: what follows them may have become theirs. */
 bool native_merge_branches(native_ir *ir, native_unpacked *kept, uint64_t *constant_bytes);
 
+/* ---- program_one_pixel.c ---- */
+
+void native_multiply_pixels(native_ir *ir, native_unpacked *kept, uint64_t *constant_bytes);
+
 /* ---- program_quantized_run.c ---- */
 
 void native_plan_quantize(native_planner *p, const native_item *item);
