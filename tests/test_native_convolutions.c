@@ -129,6 +129,14 @@ TEST(numbers_that_are_not_finite_stay_in_their_group)
             "r = Concat{axis=1}(x,Slice(x,[0],[6],[1]));"
             "out Slice(Add(r,Conv{group=2;pads=1,1,1,1}(z,w)),[0],[9],[1])",
             &n_launches);
+    compare("in x ? 4 9 8; const w 8 4 3 3; const b 8;"
+            "z = Concat{axis=1}(x,Div(x,Sub(x,x)));"
+            "out Slice(Relu(ConvTranspose{group=2;pads=1,1,1,1;strides=2,2}(z,w,b)),[0],[4],[1])",
+            &n_launches);
+    compare("in x ? 6 9 8; const w 12 9 3 3; y = Relu(x); z = Concat{axis=1}(y,Div(x,Sub(x,x)));"
+            "r = Concat{axis=1}(z,z); s = Slice(r,[0],[18],[1]);"
+            "out Slice(Add(s,ConvTranspose{group=2;pads=1,1,1,1}(z,w)),[0],[6],[1])",
+            &n_launches);
 }
 
 TEST(a_residual_sum_joins_its_convolution)
@@ -292,6 +300,27 @@ TEST(transposed_convolutions_stay_in_the_program)
     }
 }
 
+TEST(transposed_convolutions_in_groups_stay_in_the_program)
+{
+    static const char *const ends[] = {
+        "const w 48 8 4 4; const b 32; const v 9 32 3 3;"
+        "out Conv(Relu(ConvTranspose{group=4;pads=1,1,1,1;strides=2,2}(y,w,b)),v)",
+        "const w 48 5 3 2; out Sigmoid(ConvTranspose{group=3;dilations=2,3;strides=1,2}(y,w))",
+        "const w 48 1 4 4; const b 48;"
+        "out Relu(ConvTranspose{group=48;pads=1,1,1,1;strides=2,2}(y,w,b))",
+        "const w 48 24 3 3; out Relu(Add(y,ConvTranspose{group=2;pads=1,1,1,1}(y,w)))",
+        "const w 48 3 3 3; z = ConvTranspose{group=16;pads=1,1,1,1}(y,w); out Relu(Add(z,y))",
+        "z = Reshape(y,[0,48,-1]); const w 48 1 12;"
+        "out Tanh(ConvTranspose{group=48;pads=5,5;strides=2}(z,w))",
+        "z = Reshape(y,[0,48,-1]); const w 48 16 6; const b 64;"
+        "out LeakyRelu(ConvTranspose{group=4;pads=2,2;strides=3}(z,w,b))"};
+    char text[1000];
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        snprintf(text, sizeof text, "in x ? 8 12 11; const k 48 8 3 3; y = Conv(x,k); %s", ends[i]);
+        check(text);
+    }
+}
+
 TEST(transposed_convolutions_of_one_pixel_are_products)
 {
     static const char *const ends[] = {
@@ -429,6 +458,7 @@ static const test_case cases[] = {
     CASE(fast_convolutions_can_be_turned_off),
     CASE(convolutions_over_one_axis_stay_in_the_program),
     CASE(transposed_convolutions_stay_in_the_program),
+    CASE(transposed_convolutions_in_groups_stay_in_the_program),
     CASE(transposed_convolutions_of_one_pixel_are_products),
     CASE(borders_of_every_mode_stay_in_the_program),
     CASE(zeros_around_an_image_are_those_of_its_convolution),

@@ -54,6 +54,7 @@ void native_group_channels(native_planner *p, native_tiles *c, const native_item
     g->ins = x->dims[1] / item->groups;
     g->outs = y->dims[1] / item->groups;
     g->narrow = g->ins % lanes != 0 || g->outs % lanes != 0;
+    g->transposed = item->kind == NATIVE_ITEM_CONV_GRAD_INPUT;
     g->weights = p->ir->values[item->inputs[1]].known;
     if (item->n_inputs > 2 && item->inputs[2] >= 0)
         g->bias = p->ir->values[item->inputs[2]].known;
@@ -76,6 +77,15 @@ void native_group_channels(native_planner *p, native_tiles *c, const native_item
 
 /* ---- weights ---- */
 
+/* The taps of an output and of one of the inputs of its group; how many there are is `taps`. */
+static const float *taps_of(const native_conv_groups *g, const float *weights, int64_t out,
+                            int64_t in, int64_t taps)
+{
+    if (g->transposed)
+        return weights + ((out / g->outs * g->ins + in) * g->outs + out % g->outs) * taps;
+    return weights + (out * g->ins + in) * taps;
+}
+
 /* The weights of a group of blocks for `part` inputs from number `in` of those that it reads. */
 void native_fill_group(const native_packing *k, int64_t group, int64_t in, int64_t part, float *to)
 {
@@ -89,45 +99,46 @@ void native_fill_group(const native_packing *k, int64_t group, int64_t in, int64
     in += g->first_in[group] * lanes;
     for (o = 0; o < outs; o++) {
         const int64_t begin = (first + o) / g->outs * g->ins;
-        const float *from = k->from + (first + o) * g->ins * k->taps;
         for (i = 0; i < part; i++) {
+            const float *from;
             if (in + i < begin || in + i >= begin + g->ins)
                 continue;
+            from = taps_of(g, k->from, first + o, in + i - begin, k->taps);
             for (tap = 0; tap < k->taps; tap++)
-                to[(tap * part + i) * width + o] = from[(in + i - begin) * k->taps + tap];
+                to[(tap * part + i) * width + o] = from[tap];
         }
     }
 }
 
 /* ---- sums that are not finite ---- */
 
-typedef struct pixel {
+typedef struct source {
     const float *source; /* of the sample, with the tile's shift */
     const int32_t *offsets;
     int64_t step; /* from tap to tap */
-} pixel;
+} source;
 
 /* One output without the others. */
-static float sum_of(const native_tiles *c, const pixel *at, int64_t out, float sum)
+static float sum_of(const native_tiles *c, const source *at, int64_t out, float sum)
 {
     const native_conv_groups *g = c->groups;
     const int64_t lanes = c->isa->lanes, first = out / g->outs * g->ins;
-    const float *w = g->weights + out * g->ins * c->n_taps;
     int64_t i, tap;
 
     for (i = first; i < first + g->ins; i++) {
         const float *plane = at->source + i / lanes * c->plane + i % lanes;
-        for (tap = 0; tap < c->n_taps; tap++, w++) {
+        const float *w = taps_of(g, g->weights, out, i - first, c->n_taps);
+        for (tap = 0; tap < c->n_taps; tap++) {
             const int32_t offset = at->offsets[tap * at->step];
             if (offset >= 0)
-                sum += *w * plane[offset];
+                sum += w[tap] * plane[offset];
         }
     }
     return sum;
 }
 
 /* The vector of outputs from number `out` on. */
-static void compute_again(const native_tiles *c, const pixel *at, int64_t out,
+static void compute_again(const native_tiles *c, const source *at, int64_t out,
                           const float *residual, float *to)
 {
     const native_conv_groups *g = c->groups;
@@ -146,20 +157,23 @@ static void check_tile(const native_tiles *c, const native_bases *bases, int gro
                        int64_t tile)
 {
     const int64_t lanes = c->isa->lanes, first = c->first_pixel[tile];
-    const int64_t n = c->first_pixel[tile + 1] - first;
+    const int64_t n = c->first_pixel[tile + 1] - first, pixel = c->places ? c->places[tile] : first;
+    const int64_t step = c->places ? c->to_pixel * c->apart : c->to_pixel;
     const float *residual = c->has_residual ? native_at(bases, &c->residual) : NULL;
     int64_t b, i;
 
     for (b = c->first_block[group]; b < c->first_block[group + 1]; b++) {
-        const int64_t place = sample * c->to_sample + b * c->to_block + first * c->to_pixel;
+        const int64_t place = sample * c->to_sample + b * c->to_block + pixel * c->to_pixel;
         float *to = native_at(bases, &c->to) + place;
-        for (i = 0; i < n && !c->isa->are_finite(to, n); i++) {
-            const pixel at = {native_at(bases, &c->source) + sample * c->source_sample +
-                                  c->shift[tile],
-                              c->offsets + c->at[tile] + i, n};
-            if (!c->isa->are_finite(to + i * lanes, 1))
-                compute_again(c, &at, b * lanes, residual ? residual + place + i * lanes : NULL,
-                              to + i * lanes);
+        if (step == lanes && c->isa->are_finite(to, n))
+            continue;
+        for (i = 0; i < n; i++) {
+            const source at = {native_at(bases, &c->source) + sample * c->source_sample +
+                                   c->shift[tile],
+                               c->offsets + c->at[tile] + i, n};
+            if (!c->isa->are_finite(to + i * step, 1))
+                compute_again(c, &at, b * lanes, residual ? residual + place + i * step : NULL,
+                              to + i * step);
         }
     }
 }

@@ -49,7 +49,8 @@ static const native_form forms[] = {
     {"ConvGradInput", native_conv_grad_input_form, NATIVE_ITEM_CONV_GRAD_INPUT, 0,
      "two spatial axes without groups are done here"},
     {"ConvTranspose", native_conv_transpose_form, NATIVE_ITEM_CONV_GRAD_INPUT, 1,
-     "known weights of one or two spatial axes without groups are done here"},
+     "known weights of one or two spatial axes, without groups computed ones of two, are done "
+     "here"},
     {"DequantizeLinear", native_dequantize_form, NATIVE_ITEM_DEQUANTIZE, 0, NULL},
     {"DequantizeLinear", native_blocks_form, NATIVE_ITEM_BLOCKS, 0,
      "known matrices with blocks are done here"},

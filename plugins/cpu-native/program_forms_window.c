@@ -209,14 +209,30 @@ static bool conv_grad_form(const tfr_call *call, const tfr_operand *x, const tfr
     double padded;
 
     return native_is_float(x) && native_is_float(k) && native_is_float(y) && x->rank == 4 &&
-           k->rank == 4 && native_fits(k) && tfr_call_int(call, "group", 1) == 1 &&
-           window_form(call, k->dims + 2, x, y, false, &padded) && padded < INT32_MAX / 2;
+           k->rank == 4 && native_fits(k) && window_form(call, k->dims + 2, x, y, false, &padded) &&
+           padded < INT32_MAX / 2;
+}
+
+static bool has_groups(const tfr_call *call)
+{
+    return tfr_call_int(call, "group", 1) != 1;
 }
 
 bool native_conv_grad_input_form(const tfr_call *call)
 {
-    return conv_grad_form(call, tfr_call_output(call, 0), tfr_call_input(call, 1),
-                          tfr_call_input(call, 0));
+    return !has_groups(call) && conv_grad_form(call, tfr_call_output(call, 0),
+                                               tfr_call_input(call, 1), tfr_call_input(call, 0));
+}
+
+/* Weights in groups are packed beforehand. */
+static bool transpose_group_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
+    const int64_t group = tfr_call_int(call, "group", 1);
+
+    return group == 1 ||
+           (group > 1 && k->data && k->rank > 1 && k->dims[1] > 0 && k->dims[0] == x->dims[1] &&
+            x->dims[1] % group == 0 && tfr_operand_elements(x) > 0 && tfr_operand_elements(k) > 0);
 }
 
 /* Which is the gradient of what a convolution by the same weights reads. */
@@ -225,10 +241,10 @@ bool native_conv_transpose_form(const tfr_call *call)
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
     const tfr_operand *bias = tfr_call_input(call, 2), *y = tfr_call_output(call, 0);
 
-    if (!native_all_float(call) || (bias && !bias->data))
+    if (!native_all_float(call) || (bias && !bias->data) || !transpose_group_form(call))
         return false;
     if (x->rank == 3)
-        return k->data && tfr_call_int(call, "group", 1) == 1 && lifted_conv(call, y, k, x);
+        return k->data && lifted_conv(call, y, k, x);
     return conv_grad_form(call, y, k, x);
 }
 
@@ -252,8 +268,8 @@ bool native_qlinear_conv_form(const tfr_call *call)
 
 bool native_conv_grad_filter_form(const tfr_call *call)
 {
-    return conv_grad_form(call, tfr_call_input(call, 1), tfr_call_output(call, 0),
-                          tfr_call_input(call, 0));
+    return !has_groups(call) && conv_grad_form(call, tfr_call_input(call, 1),
+                                               tfr_call_output(call, 0), tfr_call_input(call, 0));
 }
 
 /* Greatest bytes are found as they are, between ops of integers. */

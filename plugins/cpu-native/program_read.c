@@ -291,6 +291,7 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
         break;
     case NATIVE_ITEM_CONV_GRAD_INPUT:
         item->n_inputs = form->sub ? item->n_inputs : 2;
+        item->groups = form->sub ? tfr_call_int(call, "group", 1) : 1;
         read_windows(item, call, tfr_call_input(call, 1)->dims + 2);
         break;
     case NATIVE_ITEM_CONV_GRAD_FILTER:

@@ -10,6 +10,7 @@
 typedef struct native_conv_groups {
     int64_t groups, ins, outs;   /* ins, outs: of each */
     bool narrow;                 /* blocks have channels of several groups */
+    bool transposed;             /* weights are [ins, outs of each, taps] */
     const float *weights, *bias; /* the model's; bias may be NULL */
     const int16_t *first_in;     /* of each group of blocks of outputs: a block of inputs */
 } native_conv_groups;
