@@ -198,6 +198,67 @@ TEST(a_loop_keeps_no_more_plans_than_the_session_may)
     tfr_session_destroy(session);
 }
 
+/* Iteration i takes row i of t, its column i, and row i + 1 by a step of -1, and adds one. */
+static tfr_graph *slicing_loop(int64_t trips)
+{
+    graph_text g = {0}, body = {0};
+    char text[80];
+    tfr_value counter, go, out[4];
+    tfr_value_type type = {.size = sizeof type, .kind = TFR_KIND_TENSOR, .dtype = TFR_DTYPE_I64};
+    REQUIRE_OK(tfr_graph_create("loop", &g.graph, &err), &err);
+    snprintf(text, sizeof text, "in t ? ?; n = [%lld]", (long long)trips);
+    graph_text_more(&g, text);
+    REQUIRE_OK(tfr_graph_create_child(g.graph, "body", &body.graph, &err), &err);
+    REQUIRE_OK(tfr_graph_add_input(body.graph, "i", &type, &counter, &err), &err);
+    type.dtype = TFR_DTYPE_BOOL;
+    REQUIRE_OK(tfr_graph_add_input(body.graph, "go", &type, &go, &err), &err);
+    graph_text_name(&body, "i", counter);
+    graph_text_name(&body, "go", go);
+    graph_text_more(&body, "in t ? ?; s = Reshape(i,[1]); e = Add(s,[1]); out go; out t;"
+                           "out Add(Slice(t,s,e),1); out Slice(t,s,e,[1]);"
+                           "out Add(Slice(t,e,s,[0],[-1]),1)");
+    const tfr_subgraph sub = {.name = "body", .graph = body.graph};
+    const tfr_value in[] = {g.names[1].value, TFR_VALUE_NONE, g.names[0].value};
+    const tfr_node_desc node = {.size = sizeof node,
+                                .op = "Loop",
+                                .inputs = in,
+                                .n_inputs = 3,
+                                .n_outputs = 4,
+                                .n_subgraphs = 1,
+                                .subgraphs = &sub};
+    REQUIRE_OK(tfr_graph_add_node(g.graph, &node, out, &err), &err);
+    for (int i = 1; i < 4; i++)
+        REQUIRE_OK(tfr_graph_add_output(g.graph, out[i], NULL, &err), &err);
+    return g.graph;
+}
+
+TEST(a_loop_that_slices_elsewhere_each_time_is_not_planned_each_time)
+{
+    enum { N = 50, TABLE = N + 1 };
+    const int64_t dims[] = {TABLE, TABLE};
+    float numbers[TABLE * TABLE];
+    for (int i = 0; i < TABLE * TABLE; i++)
+        numbers[i] = (float)i;
+    tfr_session *session = session_over(new_runtime(), slicing_loop(N), "naive:0");
+    tfr_tensor *in = floats(2, dims, numbers), *out[3] = {NULL};
+    for (int run = 0; run < 2; run++) {
+        REQUIRE_OK(tfr_session_run(session, &in, 1, out, 3, &err), &err);
+        for (int k = 0; k < 3; k++)
+            REQUIRE(tfr_tensor_elements(out[k]) == N * TABLE);
+        for (int i = 0; i < N * TABLE; i++) {
+            const int row = i / TABLE, at = i % TABLE;
+            CHECK(((float *)tfr_tensor_data(out[0]))[i] == (float)(row * TABLE + at + 1));
+            CHECK(((float *)tfr_tensor_data(out[1]))[i] == (float)(at * TABLE + row));
+            CHECK(((float *)tfr_tensor_data(out[2]))[i] == (float)((row + 1) * TABLE + at + 1));
+        }
+        for (int k = 0; k < 3; k++)
+            tfr_tensor_release(out[k]);
+        CHECK(stats_of(session).n_plans <= 32); /* 16 for bounds, then one for each section */
+    }
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+}
+
 static const test_case cases[] = {
     CASE(new_shapes_get_a_plan_of_their_own_and_old_ones_are_found_again),
     CASE(another_value_of_a_shape_argument_makes_another_plan),
@@ -207,5 +268,6 @@ static const test_case cases[] = {
     CASE(each_section_keeps_its_plan),
     CASE(a_plan_that_saw_a_value_of_the_next_section_survives_a_shorter_one),
     CASE(a_loop_keeps_no_more_plans_than_the_session_may),
+    CASE(a_loop_that_slices_elsewhere_each_time_is_not_planned_each_time),
 };
 TEST_MAIN(cases)

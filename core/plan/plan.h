@@ -42,6 +42,7 @@ typedef struct tfr__section {
     uint32_t first;      /* node */
     tfr__variables *variables; /* that live where they are used; NULL = none do */
     bool unsampled;            /* times of its nodes are not worth measuring */
+    bool slices_apart;         /* a Slice whose bounds come from outside is none of its nodes */
     const tfr_value *appends;  /* by value: the input that it may be appended to; NULL = none is */
 } tfr__section;
 
@@ -110,6 +111,7 @@ typedef struct tfr__plan {
     bool again;             /* was made from what another was made from */
     bool renewed;           /* was that of other shapes; its build has the values that it reads */
     bool used;              /* is in the session's list of those of the last run */
+    bool slices_apart;      /* as its section */
     uint32_t n_live_ins, n_shape_inputs, n_live_outs, n_buffers, n_steps, n_patches, n_placed,
         n_known, n_moving, n_programs, n_variables, n_dims;
     tfr__buffer *buffers;
@@ -226,5 +228,10 @@ void tfr__sample_end(tfr__plan *plan);
 /* Checks a node on whole values against its row of the op table: which are there, of
  * which kind and type, and the attributes. inputs may hold NULL. plan_infer.c */
 tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, tfr_err *err);
+/* Is it a Slice of whole bytes? */
+bool tfr__may_slice(const tfr__node *node, int32_t dtype);
+/* What such a Slice gives, of plain inputs: a view where that is as good as a copy. */
+tfr_status tfr__slice_values(const tfr__node *node, tfr_tensor *const *inputs, tfr_tensor **out,
+                             tfr_err *err);
 
 #endif

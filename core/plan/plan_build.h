@@ -73,10 +73,11 @@ typedef struct tfr__build {
     const tfr__plan_env *env;
     const tfr__section *section; /* while a plan is made */
     bool stays; /* with its plan, so that one for other shapes can be made from it: plan_again.c */
-    bool is_again; /* it has been a plan of other shapes before */
-    bool renews;   /* the plan is the one before, if it can be: plan_renew.c */
-    bool chance;   /* equal types were seen that other shapes may make unequal */
-    bool is_late;  /* the work of its nodes is that of other shapes */
+    bool is_again;    /* it has been a plan of other shapes before */
+    bool renews;      /* the plan is the one before, if it can be: plan_renew.c */
+    bool from_inside; /* values from outside are not resolved at the moment */
+    bool chance;      /* equal types were seen that other shapes may make unequal */
+    bool is_late;     /* the work of its nodes is that of other shapes */
     tfr__streams *streams;
     const tfr_graph *graph;
     tfr__plan *plan;

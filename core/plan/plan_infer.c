@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "kernel/eval.h"
+#include "op/infer_rows.h"
 #include "plan/plan_build.h"
 
 /* Values up to this many elements are computed for shape inference; larger ones end the section. */
@@ -47,36 +48,86 @@ static void guess_elements(tfr__type *in, uint32_t n)
             in[i].dtype = dtype;
 }
 
-tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, tfr_err *err)
+/* What a node makes of whole values, and its attributes: out and attrs are the caller's. plain:
+ * they are, so that their elements can be read. */
+static tfr_status infer_whole(const tfr__node *node, tfr_tensor *const *inputs, bool plain,
+                              tfr__type *out, tfr__attr_list *attrs, tfr_err *err)
 {
     tfr__type *in = tfr__calloc((size_t)node->n_inputs + 1, sizeof *in);
-    tfr__type *out = tfr__calloc((size_t)node->n_outputs + 1, sizeof *out);
-    tfr__attr_list attrs = {0};
     tfr__infer infer = {.op = node->op,
                         .node = node->name,
                         .n_inputs = node->n_inputs,
                         .n_outputs = node->n_outputs,
                         .inputs = in,
                         .outputs = out,
-                        .attrs = &attrs};
+                        .attrs = attrs};
     tfr_status status = TFR_OK;
-    if (!in || !out)
+    if (!in)
         status = tfr__no_memory(err);
-    for (uint32_t k = 0; !status && k < node->n_inputs; k++)
-        if (inputs[k])
-            type_of(inputs[k], &in[k]);
+    for (uint32_t k = 0; !status && k < node->n_inputs; k++) {
+        if (!inputs[k])
+            continue;
+        type_of(inputs[k], &in[k]);
+        if (plain && node->op->shape_args >> k & 1)
+            in[k].data = tfr__tensor_data(inputs[k]);
+    }
     if (!status)
         guess_elements(in, node->n_inputs);
     for (uint32_t k = 0; !status && k < node->n_outputs; k++)
         out[k].kind = node->outputs[k] == TFR_VALUE_NONE ? TFR_KIND_NONE : TFR_KIND_TENSOR;
     if (!status)
-        status = tfr__attr_borrow(&node->attrs, &attrs, err);
+        status = tfr__attr_borrow(&node->attrs, attrs, err);
     if (!status)
         status = tfr__infer_node(&infer, err);
-    tfr__attr_free(&attrs);
     tfr__free(in);
-    tfr__free(out);
     return status == TFR__EPENDING ? TFR_OK : status;
+}
+
+tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, tfr_err *err)
+{
+    tfr__type *out = tfr__calloc((size_t)node->n_outputs + 1, sizeof *out);
+    tfr__attr_list attrs = {0};
+    tfr_status status =
+        out ? infer_whole(node, inputs, false, out, &attrs, err) : tfr__no_memory(err);
+    tfr__attr_free(&attrs);
+    tfr__free(out);
+    return status;
+}
+
+bool tfr__may_slice(const tfr__node *node, int32_t dtype)
+{
+    return node->op->infer == tfr__infer_slice && tfr_dtype_bits(dtype) >= 8;
+}
+
+tfr_status tfr__slice_values(const tfr__node *node, tfr_tensor *const *inputs, tfr_tensor **out,
+                             tfr_err *err)
+{
+    int64_t strides[TFR_MAX_RANK], offset = 0;
+    tfr__attr_list attrs = {0};
+    tfr_tensor *view;
+    tfr__type type = {0};
+    tfr_shape shape;
+    tfr_status status = infer_whole(node, inputs, true, &type, &attrs, err);
+    if (!status)
+        status = tfr_shape_make(type.rank, type.dims, &shape, err);
+    if (!status) {
+        uint64_t n;
+        const int64_t *starts = tfr__attr_ints(&attrs, "starts", &n),
+                      *steps = tfr__attr_ints(&attrs, "steps", &n);
+        for (int32_t i = 0; i < type.rank; i++) {
+            offset += starts[i] * inputs[0]->strides[i];
+            strides[i] = steps[i] * inputs[0]->strides[i];
+        }
+        status = tfr_tensor_view(inputs[0], tfr__type_elements(&type) ? offset : 0, &shape, strides,
+                                 out, err);
+    }
+    tfr__attr_free(&attrs);
+    if (status || ((*out)->plain && !(*out)->unaligned))
+        return status;
+    view = *out;
+    status = tfr_tensor_copy(view, out, err);
+    tfr_tensor_release(view);
+    return status;
 }
 
 /* Remembers that the plan depends on the bytes of a live-in, or on the text of its strings, which
@@ -251,7 +302,8 @@ static tfr_tensor *resolve(tfr__build *b, tfr_value value, uint32_t depth)
         return b->known[value];
     live_in = tfr__build_live_in(b, value);
     if (live_in) {
-        b->known[value] = resolve_live_in(b, value, live_in);
+        if (!b->from_inside)
+            b->known[value] = resolve_live_in(b, value, live_in);
     } else if (v->role == TFR__ROLE_NODE && b->types[value].kind == TFR_KIND_TENSOR) {
         const tfr__node *node = &b->graph->nodes[v->node];
         if (node->op->kind == TFR__OP_VIEW)
@@ -271,7 +323,11 @@ static const void *infer_value(tfr__infer *in, uint32_t input)
 {
     static const char nothing[1];
     asking *a = in->user;
-    tfr_tensor *t = resolve(a->b, a->node->inputs[input], 0);
+    tfr_tensor *t;
+    a->b->from_inside = a->b->section->slices_apart &&
+                        tfr__may_slice(a->node, a->b->types[a->node->inputs[0]].dtype);
+    t = resolve(a->b, a->node->inputs[input], 0);
+    a->b->from_inside = false;
     if (!t)
         return NULL;
     return t->bytes ? tfr__tensor_data(t) : nothing; /* no elements is a value too */

@@ -300,6 +300,12 @@ static tfr_status identity(seq_call *c)
     return TFR_OK;
 }
 
+/* In a subgraph that meets ever new bounds (subgraph.c). */
+static tfr_status slice(seq_call *c)
+{
+    return tfr__slice_values(c->node, c->in, &c->out[0], c->err);
+}
+
 static const struct {
     const char *name;
     tfr_status (*run)(seq_call *);
@@ -316,6 +322,7 @@ static const struct {
     {"OptionalHasElement", optional_has_element},
     {"OptionalGetElement", optional_get_element},
     {"Identity", identity},
+    {"Slice", slice},
 };
 
 /* A strided tensor is made plain on the way in, so that the functions above need not care. */

@@ -7,6 +7,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
+#include "op/infer_rows.h"
 #include "run/exec.h"
 #include "run/host_ops.h"
 #include "run/trace.h"
@@ -117,8 +118,27 @@ void tfr__subgraph_destroy(tfr_session *session, tfr__subgraph *subgraph)
 
 /* ---- host sections --------------------------------------------------------------------------- */
 
+/*
+ * A plan is one for the bounds of its slices. Where these are other ones in each iteration, as in
+ * loops over the rows of a table, nearly all of them would be planned anew; so in a subgraph that
+ * has been planned that often the core makes the slices, and plans only see what shape they have.
+ */
+static bool slices_apart(const tfr_session *session, const tfr__subgraph *subgraph)
+{
+    return subgraph != session->main && subgraph->n_made >= session->max_plans;
+}
+
+static bool is_bound_outside(const tfr_graph *g, const tfr__node *node)
+{
+    for (uint32_t k = 1; k < node->n_inputs; k++)
+        if (node->inputs[k] != TFR_VALUE_NONE &&
+            g->values[node->inputs[k]].role != TFR__ROLE_CONSTANT)
+            return true;
+    return false;
+}
+
 /* Does the core do this node itself, on whole values? */
-static bool is_host_node(const tfr__frame *frame, const tfr__node *node)
+static bool is_host_node(const tfr_session *session, const tfr__frame *frame, const tfr__node *node)
 {
     if (node->op->kind == TFR__OP_CONTROL || node->op->kind == TFR__OP_SEQUENCE)
         return true;
@@ -128,7 +148,11 @@ static bool is_host_node(const tfr__frame *frame, const tfr__node *node)
         if (t && t->kind != TFR_KIND_TENSOR)
             return true;
     }
-    return false;
+    if (node->op->infer != tfr__infer_slice || !slices_apart(session, frame->subgraph) ||
+        !is_bound_outside(frame->subgraph->graph, node))
+        return false;
+    const tfr_tensor *t = tfr__frame_get(frame, node->inputs[0]);
+    return t && tfr__may_slice(node, t->dtype);
 }
 
 static tfr_status host_node_run(tfr_session *session, tfr__frame *frame, uint32_t i, tfr_err *err)
@@ -287,11 +311,16 @@ static tfr_status make_plan(tfr_session *session, const tfr__frame *frame, uint3
                                   .variables =
                                       subgraph == session->main ? &session->variables : NULL,
                                   .appends = subgraph == session->main ? session->appends : NULL,
-                                  .unsampled = subgraph->n_made >= SAMPLED_PLANS};
+                                  .unsampled = subgraph->n_made >= SAMPLED_PLANS,
+                                  .slices_apart = slices_apart(session, subgraph)};
     tfr__plan *like = subgraph->plans[first];
-    while (like && !like->build)
+    tfr_status status;
+    while (like && (!like->build || like->slices_apart != section.slices_apart))
         like = like->next;
-    return tfr__plan_create(&session->plans, &section, like, out, err);
+    status = tfr__plan_create(&session->plans, &section, like, out, err);
+    if (!status)
+        (*out)->slices_apart = section.slices_apart;
+    return status;
 }
 
 /* The plan of the section at node `first`, moved to the front of its list. */
@@ -400,7 +429,7 @@ tfr_status tfr__subgraph_run(tfr_session *session, tfr__frame *frame, tfr_tensor
         if (session->streams.deadline && tfr__now_ns() > session->streams.deadline) {
             status = tfr__run_timed_out(session, session->streams.deadline, "it was before",
                                         &g->nodes[i], NULL, err);
-        } else if (!is_host_node(frame, &g->nodes[i])) {
+        } else if (!is_host_node(session, frame, &g->nodes[i])) {
             status = plan_section(session, frame, &i, run, err);
             if (!run)
                 return status;
