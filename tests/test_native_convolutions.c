@@ -116,6 +116,15 @@ TEST(convolutions_in_groups_stay_in_the_program)
           "out Relu(Conv{group=3;pads=2,2}(y,w,b))");
 }
 
+TEST(weights_of_groups_may_be_computed)
+{
+    check("in x ? 24 9 8; const w 36 12 3 3; const b 36; r = ReduceMean{keepdims=0}(x);"
+          "out Conv{group=2;pads=1,1,1,1}(x,Mul(w,Sub(2,r)),Sub(b,r))");
+    check("in x ? 64 7 9; const w 64 4 3 3; const v 64 16 3 3; r = ReduceMean{keepdims=0}(x);"
+          "y = Relu(Conv{group=16;pads=1,1,1,1}(x,Mul(w,r)));"
+          "out Conv{group=4;strides=2,2}(y,Mul(v,Sub(r,1)))");
+}
+
 /* Where groups share a vector, those beside infinities are what they are alone. */
 TEST(numbers_that_are_not_finite_stay_in_their_group)
 {
@@ -136,6 +145,11 @@ TEST(numbers_that_are_not_finite_stay_in_their_group)
     compare("in x ? 6 9 8; const w 12 9 3 3; y = Relu(x); z = Concat{axis=1}(y,Div(x,Sub(x,x)));"
             "r = Concat{axis=1}(z,z); s = Slice(r,[0],[18],[1]);"
             "out Slice(Add(s,ConvTranspose{group=2;pads=1,1,1,1}(z,w)),[0],[6],[1])",
+            &n_launches);
+    compare("in x ? 4 9 8; const w 8 4 3 3; const b 8; r = ReduceMean{keepdims=0}(x);"
+            "z = Concat{axis=1}(x,Div(x,Sub(x,x)));"
+            "c = Conv{group=2;pads=1,1,1,1}(z,Mul(w,Sub(2,r)),Sub(b,r));"
+            "out Slice(Relu(c),[0],[4],[1])",
             &n_launches);
 }
 
@@ -446,6 +460,7 @@ static const test_case cases[] = {
     CASE(numbers_that_are_not_finite_reach_their_windows_over_three_axes_alone),
     CASE(pixels_between_the_steps_of_a_convolution_of_one_are_left_out),
     CASE(convolutions_in_groups_stay_in_the_program),
+    CASE(weights_of_groups_may_be_computed),
     CASE(numbers_that_are_not_finite_stay_in_their_group),
     CASE(a_residual_sum_joins_its_convolution),
     CASE(a_sum_that_is_spread_over_a_residual_stays_apart),

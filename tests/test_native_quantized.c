@@ -225,6 +225,18 @@ TEST(weights_may_be_computed)
           .05f, 8);
 }
 
+TEST(convolutions_in_groups_read_dequantized_weights)
+{
+    check("in x ? 24 9 8; const w 36 12 3 3; const b 36;" U8("q", "x", ".008", "128")
+              WEIGHTS("v", "w") BIAS("c", "b", ".000032")
+                  U8("z", "Relu(Conv{group=2;pads=1,1,1,1}(q,v,c))", ".03", "0") "out z",
+          .03f, 9);
+    check("in x ? 64 9 8; const w 64 8 3 3; const vt 64;" S8("q", "x", ".008", "-3")
+              WEIGHTS_BY_CHANNEL("v", "w")
+                  S8("z", "Conv{group=8;pads=1,1,1,1;strides=2,2}(q,v)", ".03", "3") "out z",
+          .03f, 9);
+}
+
 TEST(residual_sums_join_their_convolution)
 {
     check("in x ? 32 10 10; const w 32 32 3 3; const v 32 32 1 1;" U8("q", "x", ".008", "128")
@@ -422,6 +434,7 @@ static const test_case cases[] = {
     CASE(convolutions_follow_each_other_without_float32),
     CASE(depthwise_convolutions_stay_in_integers),
     CASE(weights_may_be_computed),
+    CASE(convolutions_in_groups_read_dequantized_weights),
     CASE(residual_sums_join_their_convolution),
     CASE(products_of_dequantized_values_sum_integers),
     CASE(pools_and_a_mean_are_those_of_float32),

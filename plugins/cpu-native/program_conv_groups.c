@@ -55,9 +55,9 @@ void native_group_channels(native_planner *p, native_tiles *c, const native_item
     g->outs = y->dims[1] / item->groups;
     g->narrow = g->ins % lanes != 0 || g->outs % lanes != 0;
     g->transposed = item->kind == NATIVE_ITEM_CONV_GRAD_INPUT;
-    g->weights = p->ir->values[item->inputs[1]].known;
-    if (item->n_inputs > 2 && item->inputs[2] >= 0)
-        g->bias = p->ir->values[item->inputs[2]].known;
+    g->weights = native_ref_of(p, item->inputs[1]);
+    g->has_bias = item->n_inputs > 2 && item->inputs[2] >= 0;
+    g->bias = native_ref_of(p, g->has_bias ? item->inputs[2] : -1);
     c->n_in = (int)most_inputs(g, lanes, blocks, 1);
     size = p->isa->max_pixels[4] ? 4 : 3;
     while (size > 1 && most_inputs(g, lanes, blocks, size) > c->n_in)
@@ -112,14 +112,15 @@ void native_fill_group(const native_packing *k, int64_t group, int64_t in, int64
 
 /* ---- sums that are not finite ---- */
 
-typedef struct source {
-    const float *source; /* of the sample, with the tile's shift */
+typedef struct pixel {
+    const float *weights, *bias; /* the model's; bias may be NULL */
+    const float *source;         /* of the sample, with the tile's shift */
     const int32_t *offsets;
     int64_t step; /* from tap to tap */
-} source;
+} pixel;
 
 /* One output without the others. */
-static float sum_of(const native_tiles *c, const source *at, int64_t out, float sum)
+static float sum_of(const native_tiles *c, const pixel *at, int64_t out, float sum)
 {
     const native_conv_groups *g = c->groups;
     const int64_t lanes = c->isa->lanes, first = out / g->outs * g->ins;
@@ -127,7 +128,7 @@ static float sum_of(const native_tiles *c, const source *at, int64_t out, float 
 
     for (i = first; i < first + g->ins; i++) {
         const float *plane = at->source + i / lanes * c->plane + i % lanes;
-        const float *w = taps_of(g, g->weights, out, i - first, c->n_taps);
+        const float *w = taps_of(g, at->weights, out, i - first, c->n_taps);
         for (tap = 0; tap < c->n_taps; tap++) {
             const int32_t offset = at->offsets[tap * at->step];
             if (offset >= 0)
@@ -138,7 +139,7 @@ static float sum_of(const native_tiles *c, const source *at, int64_t out, float 
 }
 
 /* The vector of outputs from number `out` on. */
-static void compute_again(const native_tiles *c, const source *at, int64_t out,
+static void compute_again(const native_tiles *c, const pixel *at, int64_t out,
                           const float *residual, float *to)
 {
     const native_conv_groups *g = c->groups;
@@ -148,7 +149,7 @@ static void compute_again(const native_tiles *c, const source *at, int64_t out,
         to[i] = 0.0f;
         if (out + i < g->outs * g->groups)
             to[i] = sum_of(c, at, out + i,
-                           (g->bias ? g->bias[out + i] : 0.0f) + (residual ? residual[i] : 0.0f));
+                           (at->bias ? at->bias[out + i] : 0.0f) + (residual ? residual[i] : 0.0f));
     }
     c->isa->act(&c->act, to, to, c->isa->lanes);
 }
@@ -157,20 +158,24 @@ static void check_tile(const native_tiles *c, const native_bases *bases, int gro
                        int64_t tile)
 {
     const int64_t lanes = c->isa->lanes, first = c->first_pixel[tile];
-    const int64_t n = c->first_pixel[tile + 1] - first, pixel = c->places ? c->places[tile] : first;
+    const int64_t n = c->first_pixel[tile + 1] - first,
+                  to_first = c->places ? c->places[tile] : first;
     const int64_t step = c->places ? c->to_pixel * c->apart : c->to_pixel;
     const float *residual = c->has_residual ? native_at(bases, &c->residual) : NULL;
     int64_t b, i;
 
     for (b = c->first_block[group]; b < c->first_block[group + 1]; b++) {
-        const int64_t place = sample * c->to_sample + b * c->to_block + pixel * c->to_pixel;
+        const int64_t place = sample * c->to_sample + b * c->to_block + to_first * c->to_pixel;
         float *to = native_at(bases, &c->to) + place;
         if (step == lanes && c->isa->are_finite(to, n))
             continue;
         for (i = 0; i < n; i++) {
-            const source at = {native_at(bases, &c->source) + sample * c->source_sample +
-                                   c->shift[tile],
-                               c->offsets + c->at[tile] + i, n};
+            const pixel at = {
+                .weights = native_at(bases, &c->groups->weights),
+                .bias = c->groups->has_bias ? native_at(bases, &c->groups->bias) : NULL,
+                .source = native_at(bases, &c->source) + sample * c->source_sample + c->shift[tile],
+                .offsets = c->offsets + c->at[tile] + i,
+                .step = n};
             if (!c->isa->are_finite(to + i * step, 1))
                 compute_again(c, &at, b * lanes, residual ? residual + place + i * step : NULL,
                               to + i * step);

@@ -171,7 +171,7 @@ static void run_weights(const void *params, const native_bases *bases, int64_t b
 
     k.from = native_at(bases, &k.source);
     k.to = native_at(bases, &k.target);
-    if (k.ins % (k.tiles->plain ? 1 : k.tiles->isa->lanes) != 0 ||
+    if (k.tiles->groups || k.ins % (k.tiles->plain ? 1 : k.tiles->isa->lanes) != 0 ||
         k.outs % k.tiles->isa->lanes != 0)
         clear_parts(&k, begin, end);
     fill_parts(&k, begin, end);

@@ -41,9 +41,8 @@ static const native_form forms[] = {
      "bounds that are known and numbers are done here"},
     {"Concat", any_form, NATIVE_ITEM_CONCAT, 0, "up to 64 inputs are done here"},
     {"Conv", native_conv_form, NATIVE_ITEM_CONV, 0,
-     "two spatial axes, or one or three with known weights, dense, depthwise or, with known "
-     "weights, "
-     "in groups, are done here"},
+     "two spatial axes, or one or three with known weights, dense, depthwise or in groups, are "
+     "done here"},
     {"ConvGradFilter", native_conv_grad_filter_form, NATIVE_ITEM_CONV_GRAD_FILTER, 0,
      "two spatial axes without groups are done here"},
     {"ConvGradInput", native_conv_grad_input_form, NATIVE_ITEM_CONV_GRAD_INPUT, 0,

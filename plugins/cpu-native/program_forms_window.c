@@ -130,20 +130,17 @@ static int64_t outputs_of_each(const tfr_call *call)
 }
 
 /*
- * All inputs of each output, or of one input each, or groups with known weights. Groups of one
- * input are depthwise, of images with each channel as often as it has outputs, or vectors would be
- * nearly all zeros.
+ * All inputs of each output, or of one input each, or groups. Groups of one input are depthwise, of
+ * images with each channel as often as it has outputs, or vectors would be nearly all zeros.
  */
 static bool group_form(const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
-    const tfr_operand *bias = tfr_call_input(call, 2);
     const int64_t group = tfr_call_int(call, "group", 1);
 
     if (group == 1 || (group == x->dims[1] && k->dims[0] == group && k->dims[1] == 1))
         return true;
-    return k->data && (!bias || bias->data) && group > 1 && k->dims[1] * group == x->dims[1] &&
-           k->dims[0] % group == 0 &&
+    return group > 1 && k->dims[1] * group == x->dims[1] && k->dims[0] % group == 0 &&
            (k->dims[1] > 1 || (x->rank == 4 && tfr_operand_elements(x) > 0));
 }
 

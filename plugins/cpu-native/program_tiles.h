@@ -8,11 +8,12 @@
 
 /* Of a convolution in groups. */
 typedef struct native_conv_groups {
-    int64_t groups, ins, outs;   /* ins, outs: of each */
-    bool narrow;                 /* blocks have channels of several groups */
-    bool transposed;             /* weights are [ins, outs of each, taps] */
-    const float *weights, *bias; /* the model's; bias may be NULL */
-    const int16_t *first_in;     /* of each group of blocks of outputs: a block of inputs */
+    int64_t groups, ins, outs; /* ins, outs: of each */
+    bool narrow;               /* blocks have channels of several groups */
+    bool transposed;           /* weights are [ins, outs of each, taps] */
+    native_ref weights, bias;  /* the model's */
+    bool has_bias;
+    const int16_t *first_in; /* of each group of blocks of outputs: a block of inputs */
 } native_conv_groups;
 
 typedef struct native_tiles {
