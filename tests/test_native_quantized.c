@@ -225,16 +225,48 @@ TEST(weights_may_be_computed)
           .05f, 8);
 }
 
-TEST(convolutions_in_groups_read_dequantized_weights)
+/* Of panels and of parts of them, whose last one has fewer groups, or more than a panel. */
+TEST(convolutions_in_groups_stay_in_integers)
 {
     check("in x ? 24 9 8; const w 36 12 3 3; const b 36;" U8("q", "x", ".008", "128")
               WEIGHTS("v", "w") BIAS("c", "b", ".000032")
                   U8("z", "Relu(Conv{group=2;pads=1,1,1,1}(q,v,c))", ".03", "0") "out z",
-          .03f, 9);
-    check("in x ? 64 9 8; const w 64 8 3 3; const vt 64;" S8("q", "x", ".008", "-3")
+          .03f, 5);
+    check("in x ? 40 9 8; const w 40 8 3 3; const vt 40;" S8("q", "x", ".008", "-3")
               WEIGHTS_BY_CHANNEL("v", "w")
-                  S8("z", "Conv{group=8;pads=1,1,1,1;strides=2,2}(q,v)", ".03", "3") "out z",
-          .03f, 9);
+                  S8("z", "Conv{group=5;pads=1,1,1,1;strides=2,2}(q,v)", ".03", "3") "out z",
+          .03f, 5);
+    check("in x ? 21 9 8; const w 35 3 3 3;" U8("q", "x", ".008", "128") WEIGHTS_U8("v", "w")
+              U8("z", "Conv{group=7;pads=2,1,2,1;dilations=2,1}(q,v)", ".03", "120") "out z",
+          .03f, 5);
+    check("in x ? 96 5 7; const w 64 48 1 1; const vt 64;" U8("q", "x", ".008", "120")
+              WEIGHTS_BY_CHANNEL("v", "w") S8("z", "Conv{group=2}(q,v)", ".05", "3") "out z",
+          .05f, 5);
+    check("in x ? 12 9 8; const w 6 2 5 3;" S8("q", "x", ".008", "7") WEIGHTS_U8("v", "w")
+              U8("z", "Conv{group=6;pads=2,1,2,1;strides=3,2}(q,v)", ".03", "120") "out z",
+          .03f, 5);
+    check_floats(
+        "in x ? 32 6 5; const w 32 4 3 3; const vt 32; const b 32;" U8("q", "x", ".008", "128")
+            WEIGHTS_BY_CHANNEL("v", "w") "out Conv{group=8}(q,v,b)",
+        1e-4f, 5);
+    check("in x ? 32 9 8; const w 32 4 3 3;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              U8("y", "Conv{group=8;pads=1,1,1,1}(q,v)", ".03", "128")
+                  U8("s", "Relu(Add(y,q))", ".04", "0") "out s",
+          .04f, 5);
+    check(
+        "in x ? 20 9 8; const w 20 4 3 3; const t 20; s = Mul(t,.01);" U8(
+            "q", "x", ".008",
+            "128") "z = Cast{to=2}(Mul(t,200)); c = QuantizeLinear(Sub(w,.2),.005,Cast{to=2}(90));"
+                   "v = DequantizeLinear{axis=0}(c,s,z);" U8("y", "Conv{group=5;pads=1,1,1,1}(q,v)",
+                                                             ".1", "128") "out y",
+        .1f, 5);
+}
+
+TEST(weights_of_groups_are_dequantized_once)
+{
+    check_floats("in x ? 24 9 8; const w 36 12 3 3; const vt 36; const b 36;" WEIGHTS_BY_CHANNEL(
+                     "v", "w") "out Conv{group=2;pads=1,1,1,1}(x,v,b)",
+                 1e-3f, 4);
 }
 
 TEST(residual_sums_join_their_convolution)
@@ -376,6 +408,11 @@ TEST(ops_of_integers_are_the_same_items)
           "r = QLinearConv{pads=1,1,1,1;strides=2,2}(q,.008,z,v,.004,Cast{to=3}(0),.05,y,"
           "Cast{to=6}(Mul(b,900))); out DequantizeLinear(r,.05,y)",
           .05f, 4);
+    check("in x ? 24 9 8; const w 36 8 3 3; const b 36; z = Cast{to=2}(128); y = Cast{to=3}(-7);"
+          "q = QuantizeLinear(x,.008,z); v = QuantizeLinear{output_dtype=3}(Sub(w,1),.004,-);"
+          "r = QLinearConv{group=3;pads=1,1,1,1}(q,.008,z,v,.004,Cast{to=3}(0),.05,y,"
+          "Cast{to=6}(Mul(b,900))); out DequantizeLinear(r,.05,y)",
+          .05f, 4);
     check("in x ? 20 9 8; const w 24 20 3 3; const u 16 24 1 1; z = Cast{to=2}(128);"
           "q = QuantizeLinear(x,.008,z); v = QuantizeLinear{output_dtype=3}(Sub(w,1),.004,-);"
           "t = QuantizeLinear{output_dtype=3}(Sub(u,1),.004,-); y = Cast{to=3}(-7);"
@@ -434,7 +471,8 @@ static const test_case cases[] = {
     CASE(convolutions_follow_each_other_without_float32),
     CASE(depthwise_convolutions_stay_in_integers),
     CASE(weights_may_be_computed),
-    CASE(convolutions_in_groups_read_dequantized_weights),
+    CASE(convolutions_in_groups_stay_in_integers),
+    CASE(weights_of_groups_are_dequantized_once),
     CASE(residual_sums_join_their_convolution),
     CASE(products_of_dequantized_values_sum_integers),
     CASE(pools_and_a_mean_are_those_of_float32),

@@ -195,19 +195,37 @@ static void take_window(const taker *t, uint8_t *to, const int64_t *at)
         }
 }
 
+/* Taps of the last axis follow each other in memory. */
+static bool has_lines(const native_int8_window *w)
+{
+    return w->dilation[1] == 1 && w->pixel_step == w->channels;
+}
+
 /*
- * How many output pixels from `at` on are beside each other and have none of their taps of the last
- * axis in the padding, with taps that follow each other in memory; 0 = see take_window.
+ * How many output pixels from `at` on are beside each other and, where lines of taps are taken at a
+ * time, have none of them in the padding; 0 = see take_window.
  */
 static int64_t run_of(const native_int8_window *w, const int64_t *at, int64_t most)
 {
     const int64_t x = at[2] * w->stride[1] - w->pad[1], last = w->in[1] - w->kernel[1];
     int64_t n;
 
-    if (w->rank != 2 || w->dilation[1] != 1 || w->pixel_step != w->channels || x < 0 || x > last)
+    if (w->rank != 2)
+        return 0;
+    if (!has_lines(w))
+        return int8_smaller(w->out[1] - at[2], most);
+    if (x < 0 || x > last)
         return 0;
     n = int8_smaller((last - x) / w->stride[1] + 1, w->out[1] - at[2]);
     return int8_smaller(n, most);
+}
+
+static void fill_rows(const taker *t, uint8_t *to, int64_t step, int64_t n, int64_t terms)
+{
+    int64_t i;
+
+    for (i = 0; i < n; i++)
+        memset(to + i * step, t->padding, (size_t)(terms * t->size));
 }
 
 /* A line of taps of all n pixels, then the next one. */
@@ -217,7 +235,7 @@ static void take_run(const taker *t, uint8_t *to, int64_t step, const int64_t *a
     const uint8_t *image = t->a + at[0] * w->image_step;
     const int64_t x = at[2] * w->stride[1] - w->pad[1];
     native_int8_rows rows = {.to_step = step, .rows = n, .zero = t->zero};
-    int64_t tap, i;
+    int64_t tap;
 
     rows.from_step = w->stride[1] * w->pixel_step;
     rows.n = w->kernel[1] * w->channels;
@@ -229,8 +247,42 @@ static void take_run(const taker *t, uint8_t *to, int64_t step, const int64_t *a
         if (is_inside(line, w->in[0]))
             t->p->way->take(&rows);
         else
-            for (i = 0; i < n; i++)
-                memset(to + i * step, t->padding, (size_t)(rows.n * t->size));
+            fill_rows(t, to, step, n, rows.n);
+    }
+}
+
+static int64_t limited(int64_t x, int64_t most)
+{
+    return x < 0 ? 0 : int8_smaller(x, most);
+}
+
+/* A tap of all n pixels, of which the first and last ones may have it in the padding. */
+static void take_taps(const taker *t, uint8_t *to, int64_t step, const int64_t *at, int64_t n)
+{
+    const native_int8_window *w = &t->p->shape.window;
+    const uint8_t *image = t->a + at[0] * w->image_step;
+    const int64_t stride = w->stride[1], channels = w->channels;
+    native_int8_rows rows = {.to_step = step, .n = channels, .zero = t->zero};
+    int64_t tap, i;
+
+    rows.from_step = stride * w->pixel_step;
+    rows.is_signed = t->p->shape.a_signed;
+    for (tap = 0; tap < w->kernel[0]; tap++) {
+        const int64_t line = at[1] * w->stride[0] - w->pad[0] + tap * w->dilation[0];
+        const bool inside = is_inside(line, w->in[0]);
+        for (i = 0; i < w->kernel[1]; i++, to += channels * t->size) {
+            const int64_t x = at[2] * stride - w->pad[1] + i * w->dilation[1];
+            const int64_t end = inside ? limited(int8_ceil_div(w->in[1] - x, stride), n) : 0;
+            const int64_t first = x < 0 ? limited(int8_ceil_div(-x, stride), end) : 0;
+            if (end > first) {
+                rows.to = to + first * step;
+                rows.from = image + (line * w->in[1] + x + first * stride) * w->pixel_step;
+                rows.rows = end - first;
+                t->p->way->take(&rows);
+            }
+            fill_rows(t, to, step, first, channels);
+            fill_rows(t, to + end * step, step, n - end, channels);
+        }
     }
 }
 
@@ -270,7 +322,9 @@ static void pack_windows(taker *t, const native_int8_args *args, int64_t row, in
         const int64_t run = args->a_zeros ? 0 : run_of(w, at, n - i);
         if (args->a_zeros)
             t->zero = args->a_zeros[row + i];
-        if (run > 0)
+        if (run > 0 && !has_lines(w))
+            take_taps(t, to + i * bytes, bytes, at, run);
+        else if (run > 0)
             take_run(t, to + i * bytes, bytes, at, run);
         else
             take_window(t, to + i * bytes, at);

@@ -78,6 +78,11 @@ const char *native_int8_way_name(const native_int8_way *way)
     return way->name;
 }
 
+int64_t native_int8_panel_columns(const native_int8_cpu *cpu)
+{
+    return cpu->constant->nr;
+}
+
 /* ---- the plan ---- */
 
 /* Windows of one pixel that follow each other are rows. */
@@ -163,4 +168,11 @@ void native_int8_plan(native_int8_product *p, const native_int8_cpu *cpu,
     p->in_place = can_be_in_place(p);
     split(p, cpu, threads);
     p->scratch_bytes = (size_t)native_int8_scratch_bytes(p);
+}
+
+void native_int8_plan_less(native_int8_product *p, int64_t n)
+{
+    p->shape.n = n;
+    p->n_panels = int8_ceil_div(n, p->way->nr);
+    p->packed_bytes = (size_t)(int8_sums_bytes(p) + p->n_panels * p->panel_bytes);
 }

@@ -63,6 +63,8 @@ typedef struct native_int8_cpu {
 void native_int8_find_cpu(native_int8_cpu *cpu, const char *features);
 /* "avx512 vnni", "avx vnni", "avx2", "portable"... */
 const char *native_int8_way_name(const native_int8_way *way);
+/* Of a panel of B that is constant: what the last one has less of is computed all the same. */
+int64_t native_int8_panel_columns(const native_int8_cpu *cpu);
 
 typedef struct native_int8_product {
     native_int8_shape shape;
@@ -95,6 +97,8 @@ typedef struct native_int8_matrix {
 void native_int8_plan(native_int8_product *p, const native_int8_cpu *cpu,
                       const native_int8_shape *shape, const native_int8_matrix *constant_b,
                       int threads);
+/* The same plan for a B of the first n columns, whose units are as many. */
+void native_int8_plan_less(native_int8_product *p, int64_t n);
 /* Panels [begin, end) of p.n_panels: threads may share the packing. */
 void native_int8_pack(const native_int8_product *p, const native_int8_matrix *b, void *packed,
                       int64_t begin, int64_t end);

@@ -230,6 +230,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_half.h \
 	plugins/cpu-native/program_integer.c \
 	plugins/cpu-native/program_integer.h \
+	plugins/cpu-native/program_integer_groups.c \
+	plugins/cpu-native/program_integer_groups.h \
 	plugins/cpu-native/program_ir.c \
 	plugins/cpu-native/program_ir.h \
 	plugins/cpu-native/program_integer_run.c \

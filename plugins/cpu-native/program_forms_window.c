@@ -257,8 +257,8 @@ bool native_qlinear_conv_form(const tfr_call *call)
            tfr_operand_elements(y) > 0 && (!bias || bias->data) &&
            window_form(call, w->dims + 2, x, y, false, &padded) &&
            tfr_operand_elements(w) / w->dims[0] <=
-               (group == 1 ? NATIVE_INTEGER_TERMS : NATIVE_INT8_MOST_TAPS) &&
-           (group == 1 || (group == x->dims[1] && w->dims[0] == group && w->dims[1] == 1)) &&
+               (group > 1 && w->dims[1] == 1 ? NATIVE_INT8_MOST_TAPS : NATIVE_INTEGER_TERMS) &&
+           (group == 1 || w->dims[1] > 1 || (group == x->dims[1] && w->dims[0] == group)) &&
            native_known_quant(call, 1, x, 1) && native_known_quant(call, 4, w, w->dims[0]) &&
            native_known_quant(call, 6, y, 1);
 }

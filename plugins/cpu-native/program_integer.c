@@ -123,7 +123,7 @@ static void find_integer(native_ir *ir, const int *makers, native_item *item)
 
     x = dequantizer(ir, makers, item->inputs[0]);
     w = dequantizer(ir, makers, turn ? turn->inputs[0] : item->inputs[1]);
-    if (item->groups > 1 || !x || !w || x->quant.n != 1 || ir->values[x->inputs[0]].known ||
+    if (!x || !w || x->quant.n != 1 || ir->values[x->inputs[0]].known ||
         !ir->values[w->inputs[0]].known ||
         (item->n_inputs > 2 && !will_be_known(ir, makers, item->inputs[2])))
         return;

@@ -2,12 +2,14 @@
 /*
  * program_integer.h: items that compute in integers what a model says of dequantized values.
  *
- *   program_integer.c      which convolutions and products do, and what follows them that they take
- *   program_integer_run.c  their steps
- *   program_dynamic.c      what is quantized by what it holds in a run
- *   program_bytes.c        what is done with values of 8 bits beside them
- *   program_bytes_run.c    the steps of that
- *   program_bytes_scale.c  those that are a factor and a term
+ *   program_integer.c         which convolutions and products do, and what follows them that they
+ *                             take
+ *   program_integer_run.c     their steps
+ *   program_integer_groups.c  those of convolutions in groups
+ *   program_dynamic.c         what is quantized by what it holds in a run
+ *   program_bytes.c           what is done with values of 8 bits beside them
+ *   program_bytes_run.c       the steps of that
+ *   program_bytes_scale.c     those that are a factor and a term
  */
 #ifndef NATIVE_PROGRAM_INTEGER_H
 #define NATIVE_PROGRAM_INTEGER_H

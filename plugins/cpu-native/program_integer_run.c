@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* program_integer_run.c: the steps of program_integer.c's items, by int8_product.h. */
-#include "program_integer.h"
+#include "program_integer_groups.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,6 +12,7 @@ typedef struct integer {
     const tfr_plugin_device *device;
     native_int8_product product;
     native_int8_winograd winograd;
+    const native_integer_groups *groups; /* or NULL */
     native_int8_shape shape;
     native_int8_args args;
     native_int8_addition addition;
@@ -70,7 +71,9 @@ static void run_units(const void *params, const native_bases *bases, int64_t beg
     native_int8_args args = args_of(c, bases, &addition);
 
     set_computed(c, bases, &args);
-    if (c->depthwise)
+    if (c->groups)
+        native_run_integer_groups(c->groups, &args, bases->scratch, begin, end);
+    else if (c->depthwise)
         native_int8_depthwise_run(&c->device->int8_cpu, &c->shape, &args, begin, end);
     else if (c->by_winograd)
         native_int8_winograd_run(&c->winograd, &args, bases->scratch, begin, end);
@@ -327,6 +330,11 @@ static int64_t choose_way(native_planner *p, integer *c, const native_item *item
     const native_int8_cpu *cpu = &p->ir->device->int8_cpu;
     const int threads = p->lanes > 1 ? p->ir->device->threads : 1;
 
+    if (item->groups > 1) {
+        c->groups = native_plan_integer_groups(p, item, &c->shape);
+        c->packed.known = c->groups ? c->groups->packed : NULL;
+        return c->groups ? c->groups->n_units : 0;
+    }
     if (c->depthwise)
         return c->shape.m;
     c->by_winograd =
@@ -366,7 +374,7 @@ void native_plan_integer(native_planner *p, const native_item *item)
     if (item->n_inputs > 4)
         set_refs(p, c, item);
     set_finish(p, c, item, c->shape.n);
-    if (p->status == TFR_OK)
+    if (p->status == TFR_OK && !c->groups)
         pack(p, c, item);
     flops = 2.0 * (double)c->shape.m * (double)c->shape.n * (double)c->shape.k;
     c->blocked = y->blocked && y->dtype == TFR_DTYPE_F32;
