@@ -259,6 +259,22 @@ TEST(a_loop_that_slices_elsewhere_each_time_is_not_planned_each_time)
     tfr_session_destroy(session);
 }
 
+TEST(a_value_that_does_not_fit_a_sequence_is_refused_in_each_run)
+{
+    const int64_t one = 1;
+    tfr_session *session = session_over(
+        new_runtime(),
+        graph_of_text("in x ?; out SequenceLength(SequenceInsert(SequenceEmpty{dtype=7}(),x))"),
+        "naive:0");
+    tfr_tensor *in = floats(1, &one, six), *out = NULL;
+    for (int run = 0; run < 2; run++) {
+        CHECK_STATUS(TFR_EDTYPE, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+        CHECK(strstr(err.text, "SequenceInsert") != NULL);
+    }
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+}
+
 static const test_case cases[] = {
     CASE(new_shapes_get_a_plan_of_their_own_and_old_ones_are_found_again),
     CASE(another_value_of_a_shape_argument_makes_another_plan),
@@ -269,5 +285,6 @@ static const test_case cases[] = {
     CASE(a_plan_that_saw_a_value_of_the_next_section_survives_a_shorter_one),
     CASE(a_loop_keeps_no_more_plans_than_the_session_may),
     CASE(a_loop_that_slices_elsewhere_each_time_is_not_planned_each_time),
+    CASE(a_value_that_does_not_fit_a_sequence_is_refused_in_each_run),
 };
 TEST_MAIN(cases)

@@ -226,12 +226,14 @@ void tfr__sample_end(tfr__plan *plan);
 /* ---- plan_infer.c ---------------------------------------------------------------------------- */
 
 /* Checks a node on whole values against its row of the op table: which are there, of
- * which kind and type, and the attributes. inputs may hold NULL. plan_infer.c */
-tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, tfr_err *err);
+ * which kind and type, and the attributes. inputs may hold NULL. again: it was
+ * checked before, on values of these kinds and element types. plan_infer.c */
+tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, bool again,
+                             tfr_err *err);
 /* Is it a Slice of whole bytes? */
 bool tfr__may_slice(const tfr__node *node, int32_t dtype);
 /* What such a Slice gives, of plain inputs: a view where that is as good as a copy. */
-tfr_status tfr__slice_values(const tfr__node *node, tfr_tensor *const *inputs, tfr_tensor **out,
-                             tfr_err *err);
+tfr_status tfr__slice_values(const tfr__node *node, tfr_tensor *const *inputs, bool again,
+                             tfr_tensor **out, tfr_err *err);
 
 #endif

@@ -49,9 +49,9 @@ static void guess_elements(tfr__type *in, uint32_t n)
 }
 
 /* What a node makes of whole values, and its attributes: out and attrs are the caller's. plain:
- * they are, so that their elements can be read. */
+ * they are, so that their elements can be read. again: as tfr__infer_values. */
 static tfr_status infer_whole(const tfr__node *node, tfr_tensor *const *inputs, bool plain,
-                              tfr__type *out, tfr__attr_list *attrs, tfr_err *err)
+                              bool again, tfr__type *out, tfr__attr_list *attrs, tfr_err *err)
 {
     tfr__type *in = tfr__calloc((size_t)node->n_inputs + 1, sizeof *in);
     tfr__infer infer = {.op = node->op,
@@ -60,7 +60,8 @@ static tfr_status infer_whole(const tfr__node *node, tfr_tensor *const *inputs, 
                         .n_outputs = node->n_outputs,
                         .inputs = in,
                         .outputs = out,
-                        .attrs = attrs};
+                        .attrs = attrs,
+                        .again = again};
     tfr_status status = TFR_OK;
     if (!in)
         status = tfr__no_memory(err);
@@ -69,7 +70,7 @@ static tfr_status infer_whole(const tfr__node *node, tfr_tensor *const *inputs, 
             continue;
         type_of(inputs[k], &in[k]);
         if (plain && node->op->shape_args >> k & 1)
-            in[k].data = tfr__tensor_data(inputs[k]);
+            in[k].data = inputs[k]->bytes ? tfr__tensor_data(inputs[k]) : "";
     }
     if (!status)
         guess_elements(in, node->n_inputs);
@@ -83,12 +84,13 @@ static tfr_status infer_whole(const tfr__node *node, tfr_tensor *const *inputs, 
     return status == TFR__EPENDING ? TFR_OK : status;
 }
 
-tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, tfr_err *err)
+tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, bool again,
+                             tfr_err *err)
 {
     tfr__type *out = tfr__calloc((size_t)node->n_outputs + 1, sizeof *out);
     tfr__attr_list attrs = {0};
     tfr_status status =
-        out ? infer_whole(node, inputs, false, out, &attrs, err) : tfr__no_memory(err);
+        out ? infer_whole(node, inputs, false, again, out, &attrs, err) : tfr__no_memory(err);
     tfr__attr_free(&attrs);
     tfr__free(out);
     return status;
@@ -99,15 +101,17 @@ bool tfr__may_slice(const tfr__node *node, int32_t dtype)
     return node->op->infer == tfr__infer_slice && tfr_dtype_bits(dtype) >= 8;
 }
 
-tfr_status tfr__slice_values(const tfr__node *node, tfr_tensor *const *inputs, tfr_tensor **out,
-                             tfr_err *err)
+tfr_status tfr__slice_values(const tfr__node *node, tfr_tensor *const *inputs, bool again,
+                             tfr_tensor **out, tfr_err *err)
 {
     int64_t strides[TFR_MAX_RANK], offset = 0;
     tfr__attr_list attrs = {0};
     tfr_tensor *view;
     tfr__type type = {0};
     tfr_shape shape;
-    tfr_status status = infer_whole(node, inputs, true, &type, &attrs, err);
+    tfr_status status = infer_whole(node, inputs, true, again, &type, &attrs, err);
+    if (!status && !type.dtype) /* a bound at an odd address could not be copied */
+        status = tfr__no_memory(err);
     if (!status)
         status = tfr_shape_make(type.rank, type.dims, &shape, err);
     if (!status) {

@@ -17,6 +17,7 @@ typedef struct seq_call {
     const tfr__node *node;
     tfr_tensor *const *in;
     tfr_tensor **out;
+    bool again;
     tfr_err *err;
 } seq_call;
 
@@ -303,7 +304,7 @@ static tfr_status identity(seq_call *c)
 /* In a subgraph that meets ever new bounds (subgraph.c). */
 static tfr_status slice(seq_call *c)
 {
-    return tfr__slice_values(c->node, c->in, &c->out[0], c->err);
+    return tfr__slice_values(c->node, c->in, c->again, &c->out[0], c->err);
 }
 
 static const struct {
@@ -343,11 +344,11 @@ static tfr_status plain_inputs(const tfr__node *node, tfr_tensor *const *inputs,
     return TFR_OK;
 }
 
-tfr_status tfr__sequence_run(const tfr__node *node, tfr_tensor *const *inputs, tfr_tensor **outputs,
-                             tfr_err *err)
+tfr_status tfr__sequence_run(const tfr__node *node, tfr_tensor *const *inputs, bool again,
+                             tfr_tensor **outputs, tfr_err *err)
 {
     tfr_tensor **plain = tfr__calloc((size_t)node->n_inputs + 1, sizeof *plain);
-    seq_call call = {node, plain, outputs, err};
+    seq_call call = {node, plain, outputs, again, err};
     tfr_status status = TFR_OK;
     bool found = false;
     if (!plain)

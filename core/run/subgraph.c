@@ -68,9 +68,10 @@ tfr_status tfr__subgraph_create(tfr_session *session, tfr_graph *graph, tfr__sub
         subgraph->pins = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *subgraph->pins);
         subgraph->children = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *subgraph->children);
         subgraph->plans = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *subgraph->plans);
+        subgraph->checked = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *subgraph->checked);
     }
     if (!subgraph || !subgraph->last_use || !subgraph->pins || !subgraph->children ||
-        !subgraph->plans)
+        !subgraph->plans || !subgraph->checked)
         status = tfr__no_memory(err);
     if (!status) {
         find_last_uses(subgraph);
@@ -113,6 +114,7 @@ void tfr__subgraph_destroy(tfr_session *session, tfr__subgraph *subgraph)
     tfr__free(subgraph->pins);
     tfr__free(subgraph->children);
     tfr__free(subgraph->plans);
+    tfr__free(subgraph->checked);
     tfr__free(subgraph);
 }
 
@@ -155,12 +157,29 @@ static bool is_host_node(const tfr_session *session, const tfr__frame *frame, co
     return t && tfr__may_slice(node, t->dtype);
 }
 
+/* Kinds and element types of up to five inputs as a number, 0 of more: what the op's row says hangs
+ * on them, and to look it up takes longer than most of these nodes do. */
+static uint64_t kinds_of(tfr_tensor *const *inputs, uint32_t n)
+{
+    uint64_t kinds = 1;
+    for (uint32_t k = 0; k < n; k++) {
+        const tfr_tensor *t = inputs[k];
+        const int32_t inside = t && t->n_values ? t->values[0]->kind : 0;
+        kinds = kinds << 12;
+        if (t)
+            kinds |= (uint64_t)(t->dtype << 5 | inside << 3 | t->kind << 1 | 1);
+    }
+    return n <= 5 ? kinds : 0;
+}
+
 static tfr_status host_node_run(tfr_session *session, tfr__frame *frame, uint32_t i, tfr_err *err)
 {
     const tfr__node *node = &frame->subgraph->graph->nodes[i];
     tfr_tensor **inputs = tfr__calloc((size_t)node->n_inputs + 1, sizeof *inputs);
     tfr_tensor **outputs = tfr__calloc((size_t)node->n_outputs + 1, sizeof *outputs);
     tfr_status status = TFR_OK;
+    uint64_t kinds = 0;
+    bool again = false;
     if (!inputs || !outputs)
         status = tfr__no_memory(err);
     for (uint32_t k = 0; !status && k < node->n_inputs; k++) {
@@ -172,12 +191,18 @@ static tfr_status host_node_run(tfr_session *session, tfr__frame *frame, uint32_
                               "node \"%s\" (%s) reads value \"%s\", which has none", node->name,
                               node->op->name, frame->subgraph->graph->values[node->inputs[k]].name);
     }
-    if (!status && (node->op->kind == TFR__OP_CONTROL || node->op->kind == TFR__OP_SEQUENCE))
-        status = tfr__infer_values(node, inputs, err);
+    if (!status) {
+        kinds = kinds_of(inputs, node->n_inputs);
+        again = kinds && frame->subgraph->checked[i] == kinds;
+        if (node->op->kind == TFR__OP_SEQUENCE || (node->op->kind == TFR__OP_CONTROL && !again))
+            status = tfr__infer_values(node, inputs, again, err);
+    }
     if (!status && node->op->kind == TFR__OP_CONTROL)
         status = tfr__control_run(session, frame, i, inputs, outputs, err);
     else if (!status)
-        status = tfr__sequence_run(node, inputs, outputs, err);
+        status = tfr__sequence_run(node, inputs, again, outputs, err);
+    if (!status)
+        frame->subgraph->checked[i] = kinds;
     for (uint32_t k = 0; outputs && k < node->n_outputs; k++) {
         if (!status && node->outputs[k] != TFR_VALUE_NONE) {
             tfr__frame_put(frame, node->outputs[k], outputs[k]);

@@ -20,6 +20,7 @@ typedef struct tfr__subgraph {
     uint64_t n_made;   /* plans, since the session began */
     int32_t *last_use; /* by value: the last node, n_nodes for the graph's caller, -1 */
     tfr__pin *pins;    /* by node */
+    uint64_t *checked; /* by node that the core does: what it was last right for */
     struct tfr__subgraph ***children; /* by node: n_subgraphs of them, or NULL */
 } tfr__subgraph;
 

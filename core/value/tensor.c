@@ -285,6 +285,7 @@ static tfr_status check_view(const tfr_tensor *base, int64_t offset, const tfr_t
     int64_t low;
     int64_t high;
     char text[SHAPE_TEXT];
+    bool reaches;
     if (base->n_elements > 0 && !reach(&base->shape, base->strides, bytes, &base_low, &base_high))
         return tfr_fail(err, TFR_EINTERNAL, "a tensor reaches 2^63 bytes");
     if (offset < base_low || offset > base_high + 1)
@@ -298,17 +299,18 @@ static tfr_status check_view(const tfr_tensor *base, int64_t offset, const tfr_t
                         tfr_dtype_name(dtype), offset);
     if (view->n_elements == 0)
         return TFR_OK;
+    reaches = reach(&view->shape, view->strides, bytes, &low, &high);
+    if (reaches && low >= base_low - offset && high <= base_high - offset)
+        return TFR_OK;
     tfr_shape_format(&view->shape, text, sizeof text);
-    if (!reach(&view->shape, view->strides, bytes, &low, &high))
+    if (!reaches)
         return tfr_fail(err, TFR_ESHAPE, "the strides of a view of shape %s reach 2^63 bytes",
                         text);
-    if (low < base_low - offset || high > base_high - offset)
-        return tfr_fail(err, TFR_ESHAPE,
-                        "a view of shape %s reaches elements %" PRId64 "...%" PRId64
-                        " of its base, which has %" PRId64 "...%" PRId64,
-                        text, (int64_t)((uint64_t)offset + (uint64_t)low),
-                        (int64_t)((uint64_t)offset + (uint64_t)high), base_low, base_high);
-    return TFR_OK;
+    return tfr_fail(err, TFR_ESHAPE,
+                    "a view of shape %s reaches elements %" PRId64 "...%" PRId64
+                    " of its base, which has %" PRId64 "...%" PRId64,
+                    text, (int64_t)((uint64_t)offset + (uint64_t)low),
+                    (int64_t)((uint64_t)offset + (uint64_t)high), base_low, base_high);
 }
 
 tfr_status tfr_tensor_view(tfr_tensor *base, int64_t offset, const tfr_shape *shape,
