@@ -2,6 +2,10 @@
 # The op cases of what NVIDIA's libraries compute, each however small by the stand-in of its library,
 # against naive.
 folder=$TFR_BUILDDIR/tests/cuda
+if [ ! -e "$TFR_BUILDDIR/plugins/cuda/.libs/tfrun-cuda.so" ]; then
+    echo "skipped: the CUDA backend was switched off"
+    exit 77
+fi
 if ! test -f "$folder/cpu_kernels.so" || ! test -f "$folder/libcublasLt.so.13" ||
     ! test -f "$folder/libcudnn.so.9" || ! test -f "$folder/libcusolver.so.12"; then
     echo "skipped: configure found no C++ compiler for CUDA's kernels"

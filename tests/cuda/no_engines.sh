@@ -3,6 +3,10 @@
 . "$TFR_SRCDIR/tests/lib.sh"
 
 folder=$TFR_BUILDDIR/tests/cuda
+if [ ! -e "$TFR_BUILDDIR/plugins/cuda/.libs/tfrun-cuda.so" ]; then
+    skip "the CUDA backend was switched off"
+    finish
+fi
 if ! test -f "$folder/cpu_kernels.so"; then
     skip "configure found no C++ compiler for CUDA's kernels"
     finish
