@@ -14,6 +14,7 @@
  *   program_lift.c    windows over one or three axes become windows over two
  *   program_factors.c factors and terms of channels behind convolutions are in their weights
  *   program_branches.c convolutions of one image that are summed are one
+ *   program_one_pixel.c transposed convolutions of one pixel are products
  *   program_fuse.c    items take over activations, residual sums and pools that follow them
  *   program_layout.c  which values are blocked; items that reorder are put in between
  *   program_layout_conv.c the same of convolutions, and what is put in front of them

@@ -72,10 +72,8 @@ static bool holds(const native_item *to, const native_item *from)
 
 static float *keep(pass *p, const native_constant_key *key, int64_t n, bool *made)
 {
-    float *to = native_keep_unpacked(p->ir, p->kept, key, (uint64_t)n * sizeof *to, made);
+    float *to = native_keep_unpacked(p->ir, p->kept, key, n, p->constant_bytes, made);
 
-    if (to && *made)
-        *p->constant_bytes += (uint64_t)n * sizeof *to;
     p->ir->failed = p->ir->failed || !to;
     return to;
 }

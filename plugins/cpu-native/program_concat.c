@@ -14,13 +14,13 @@ enum {
     COLUMN_ROWS = 512
 };
 
-/* Along channels blocked values of 8 bits go pixel by pixel. */
 typedef struct part {
     native_ref from;
     const native_regrid *grid; /* that bytes change to, or NULL */
     int64_t inner;             /* bytes of each outer index */
 } part;
 
+/* Along channels blocked values of 8 bits go pixel by pixel. */
 typedef struct concat {
     int n;
     native_ref to;

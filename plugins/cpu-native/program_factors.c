@@ -96,7 +96,7 @@ static const float *make(native_ir *ir, native_unpacked *kept, const void *from,
 {
     const native_constant_key key = {{from, by, NULL}, {factors ? -3 : -4, 0, n, inner}};
     bool made = false;
-    float *to = native_keep_unpacked(ir, kept, &key, (uint64_t)n * sizeof *to, &made);
+    float *to = native_keep_unpacked(ir, kept, &key, n, constant_bytes, &made);
     int64_t i;
 
     for (i = 0; to && made && i < n; i++) {
@@ -104,8 +104,6 @@ static const float *make(native_ir *ir, native_unpacked *kept, const void *from,
                      y = (double)native_float_at(by, i / inner);
         to[i] = (float)(factors ? x * y : x + y);
     }
-    if (to && made)
-        *constant_bytes += (uint64_t)n * sizeof *to;
     return to;
 }
 
@@ -170,11 +168,9 @@ static const float *by_number(native_ir *ir, int value, int64_t channels, native
 
     if (!is_known(ir, value) || native_elements(v) != 1 || v->rank > 4 || !are_small(v->known, 1))
         return NULL;
-    to = native_keep_unpacked(ir, kept, &key, (uint64_t)channels * sizeof *to, &made);
+    to = native_keep_unpacked(ir, kept, &key, channels, constant_bytes, &made);
     for (i = 0; to && made && i < channels; i++)
         memcpy(&to[i], v->known, sizeof *to);
-    if (to && made)
-        *constant_bytes += (uint64_t)channels * sizeof *to;
     return to;
 }
 
@@ -220,11 +216,9 @@ bool native_norm_constants(native_ir *ir, const native_item *norm, native_unpack
     memcpy(&key.numbers[2], &norm->epsilon, sizeof norm->epsilon);
     for (k = 0; k < 2; k++) {
         key.numbers[3] = k;
-        to[k] = native_keep_unpacked(ir, kept, &key, (uint64_t)channels * sizeof **to, &made[k]);
+        to[k] = native_keep_unpacked(ir, kept, &key, channels, constant_bytes, &made[k]);
         if (!to[k])
             return false;
-        if (made[k])
-            *constant_bytes += (uint64_t)channels * sizeof **to;
     }
     for (i = 0; i < channels; i++) {
         const double a = (double)native_float_at(of[3], i) /

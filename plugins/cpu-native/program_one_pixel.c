@@ -56,7 +56,8 @@ static bool has_one_pixel(const native_ir *ir, const native_item *conv)
     const native_value *x, *y, *w;
 
     if (conv->kind != NATIVE_ITEM_CONV_GRAD_INPUT || conv->integer >= 0 || conv->codes >= 0 ||
-        conv->pooled || conv->masked || conv->groups > 1 || conv->depth.kernel || !conv->call)
+        conv->pooled || conv->masked || conv->groups > 1 || conv->depth.kernel || !conv->call ||
+        conv->call->math_mode != TFR_MATH_STRICT) /* reports say that it has no other mode */
         return false;
     x = &ir->values[conv->inputs[0]];
     y = &ir->values[conv->output];
@@ -70,10 +71,8 @@ static bool has_one_pixel(const native_ir *ir, const native_item *conv)
 
 static float *keep(pass *p, const native_constant_key *key, int64_t n, bool *made)
 {
-    float *to = native_keep_unpacked(p->ir, p->kept, key, (uint64_t)n * sizeof *to, made);
+    float *to = native_keep_unpacked(p->ir, p->kept, key, n, p->constant_bytes, made);
 
-    if (to && *made)
-        *p->constant_bytes += (uint64_t)n * sizeof *to;
     p->ir->failed = p->ir->failed || !to;
     return to;
 }

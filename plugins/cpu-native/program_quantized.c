@@ -158,8 +158,9 @@ static int64_t inner_of(const native_quant *q, const native_value *v)
 }
 
 float *native_keep_unpacked(native_ir *ir, native_unpacked *to, const native_constant_key *key,
-                            uint64_t bytes, bool *made)
+                            int64_t n, uint64_t *constant_bytes, bool *made)
 {
+    const uint64_t bytes = (uint64_t)n * sizeof(float);
     struct native_constant **more =
         realloc(to->constants, ((size_t)to->n + 1) * sizeof *to->constants);
 
@@ -167,7 +168,11 @@ float *native_keep_unpacked(native_ir *ir, native_unpacked *to, const native_con
         return NULL;
     to->constants = more;
     more[to->n] = native_take_constant(ir->device, key, bytes, made);
-    return more[to->n] ? native_constant_data(more[to->n++]) : NULL;
+    if (!more[to->n])
+        return NULL;
+    if (*made)
+        *constant_bytes += bytes;
+    return native_constant_data(more[to->n++]);
 }
 
 static const float *unpack(native_ir *ir, const native_item *item, native_unpacked *to,
@@ -180,11 +185,9 @@ static const float *unpack(native_ir *ir, const native_item *item, native_unpack
     unpacking u = {ir->device->int8, q, v->known, NULL, inner_of(q, v)};
     bool made = false;
 
-    u.to = native_keep_unpacked(ir, to, &key, (uint64_t)n * sizeof(float), &made);
-    if (made) {
+    u.to = native_keep_unpacked(ir, to, &key, n, constant_bytes, &made);
+    if (made)
         ir->device->host->parallel_for(unpack_rows, &u, n / u.inner, 1 + (1 << 14) / u.inner);
-        *constant_bytes += (uint64_t)n * sizeof(float);
-    }
     return u.to;
 }
 

@@ -29,9 +29,12 @@ typedef struct native_unpacked {
 /* What DequantizeLinear makes of constants is known, if somebody reads it still. */
 int32_t native_unpack_known(native_ir *ir, native_unpacked *unpacked, uint64_t *constant_bytes,
                             tfr_err *err);
-/* One more of them; *made: it was not there, and its numbers are to be filled. NULL = no memory. */
+/*
+ * One more of them, of n numbers. *made: it was not there, so its numbers are to be filled, and its
+ * bytes are counted in *constant_bytes. NULL = no memory.
+ */
 float *native_keep_unpacked(native_ir *ir, native_unpacked *to, const native_constant_key *key,
-                            uint64_t bytes, bool *made);
+                            int64_t n, uint64_t *constant_bytes, bool *made);
 void native_drop_unpacked(tfr_plugin_device *device, native_unpacked *unpacked);
 
 /* ---- program_factors.c ---- */
