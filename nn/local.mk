@@ -73,6 +73,8 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/train_loss.c \
 	nn/train_model.c \
 	nn/trainer.c \
+	nn/trainer.h \
+	nn/trainer_held.c \
 	$(NULL)
 
 tfruninclude_HEADERS += \

@@ -10,38 +10,8 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "data/dataset.h"
 #include "recompute.h"
-#include "schedule.h"
-#include "train_graph.h"
-
-struct tfr_trainer {
-    tfr_runtime *runtime; /* that the sessions retain */
-    tfr__train_model model;
-    tfr_graph *step_graph, *evaluation_graph;
-    tfr_graph *held_graph; /* in place of the step's, with samples; or NULL */
-    tfr_session *step, *evaluation;
-    tfr_session_options session_options;
-    char *device, *math_mode; /* of them */
-    tfr_train_recompute first, recompute;
-    uint64_t memory_limit;
-    int64_t most_samples;   /* of a step that is known to fit */
-    const char **variables; /* names, owned by step_graph */
-    uint32_t n_variables;
-    bool is_current; /* the evaluation has the weights as they are now */
-    /* What the learning rate follows, if it is given, and what the session's variables say to it,
-     * where they were not set since. */
-    tfr__schedule schedule;
-    bool is_scheduled, is_known;
-    bool may_skip; /* not every run updates */
-    int64_t steps;
-    double base_rate, rate;
-    tfr__plateau plateau;
-    /* Of samples that are held: their numbers for some steps, and the row of the next one as the
-     * session has it, -1 = not known. */
-    tfr_tensor *rows;
-    int64_t at;
-};
+#include "trainer.h"
 
 enum { MOST_SHARDS = 1024 };
 
@@ -100,8 +70,8 @@ static tfr_status recomputing(const tfr_trainer *t, tfr_train_recompute how, tfr
     return status;
 }
 
-static tfr_status make_step(const tfr_trainer *t, tfr_train_recompute how, tfr_session **out,
-                            tfr_err *err)
+tfr_status tfr__trainer_make_step(const tfr_trainer *t, tfr_train_recompute how, tfr_session **out,
+                                  tfr_err *err)
 {
     tfr_session_options options = t->session_options;
     tfr_graph *graph = NULL;
@@ -163,7 +133,7 @@ static tfr_status create(tfr_trainer *t, tfr_runtime *runtime, tfr_graph *graph,
     if (!status)
         status = set_session_options(t, o, err);
     if (!status)
-        status = make_step(t, t->recompute, &t->step, err);
+        status = tfr__trainer_make_step(t, t->recompute, &t->step, err);
     if (!status)
         status = tfr_session_create(runtime, t->evaluation_graph, &t->session_options,
                                     &t->evaluation, err);
@@ -232,8 +202,8 @@ static tfr_status write(tfr_trainer *t, const char *name, tfr_dtype dtype, const
     return status;
 }
 
-static tfr_status write_scalar(tfr_trainer *t, const char *name, tfr_dtype dtype, void *value,
-                               tfr_err *err)
+tfr_status tfr__trainer_write_scalar(tfr_trainer *t, const char *name, tfr_dtype dtype, void *value,
+                                     tfr_err *err)
 {
     return write(t, name, dtype, &(tfr_shape){.rank = 0}, value, err);
 }
@@ -260,8 +230,7 @@ static double rate_at(const tfr_trainer *t, int64_t step)
     return t->base_rate * tfr__schedule_factor(&t->schedule, step) * t->plateau.factor;
 }
 
-/* The rate of the next step. */
-static tfr_status follow_schedule(tfr_trainer *t, tfr_err *err)
+tfr_status tfr__trainer_follow_schedule(tfr_trainer *t, tfr_err *err)
 {
     tfr_status status = know(t, err);
     double rate;
@@ -270,14 +239,13 @@ static tfr_status follow_schedule(tfr_trainer *t, tfr_err *err)
     rate = rate_at(t, t->steps);
     if (rate == t->rate)
         return TFR_OK;
-    status = write_scalar(t, TFR__RATE, TFR_DTYPE_F64, &rate, err);
+    status = tfr__trainer_write_scalar(t, TFR__RATE, TFR_DTYPE_F64, &rate, err);
     t->rate = rate;
     t->is_known = !status;
     return status;
 }
 
-/* Of the next n steps, so many have the rate of the first one. */
-static uint32_t n_of_rate(const tfr_trainer *t, uint32_t n)
+uint32_t tfr__trainer_steps_of_rate(const tfr_trainer *t, uint32_t n)
 {
     uint32_t k = 1;
     if (!t->is_scheduled)
@@ -292,7 +260,8 @@ tfr_status tfr_trainer_set_learning_rate(tfr_trainer *t, double rate, tfr_err *e
     if (!(rate >= 0 && isfinite(rate)))
         return tfr_fail(err, TFR_EINVAL, "a learning rate of %g", rate);
     t->is_known = false;
-    return write_scalar(t, t->is_scheduled ? TFR__BASE_RATE : TFR__RATE, TFR_DTYPE_F64, &rate, err);
+    return tfr__trainer_write_scalar(t, t->is_scheduled ? TFR__BASE_RATE : TFR__RATE, TFR_DTYPE_F64,
+                                     &rate, err);
 }
 
 tfr_status tfr_trainer_see(tfr_trainer *t, double value, tfr_err *err)
@@ -310,8 +279,7 @@ tfr_status tfr_trainer_see(tfr_trainer *t, double value, tfr_err *err)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Takes over a session in place of the step's, whose state it gets. */
-static tfr_status replace_step(tfr_trainer *t, tfr_session *step, tfr_err *err)
+tfr_status tfr__trainer_replace_step(tfr_trainer *t, tfr_session *step, tfr_err *err)
 {
     uint64_t seed, at;
     tfr_status status = TFR_OK;
@@ -337,10 +305,10 @@ static tfr_status replace_step(tfr_trainer *t, tfr_session *step, tfr_err *err)
 static tfr_status change_step(tfr_trainer *t, tfr_train_recompute how, tfr_err *err)
 {
     tfr_session *step = NULL;
-    tfr_status status = how == t->recompute ? TFR_OK : make_step(t, how, &step, err);
+    tfr_status status = how == t->recompute ? TFR_OK : tfr__trainer_make_step(t, how, &step, err);
     if (status || !step)
         return status;
-    status = replace_step(t, step, err);
+    status = tfr__trainer_replace_step(t, step, err);
     if (!status)
         t->recompute = how;
     return status;
@@ -383,9 +351,8 @@ static tfr_status fit_memory(tfr_trainer *t, tfr_tensor *const *in, int64_t n, t
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* n_steps of the same rate, which has been set. */
-static tfr_status run_steps(tfr_trainer *t, tfr_tensor *const *in, uint32_t n, uint32_t n_steps,
-                            tfr_err *err)
+tfr_status tfr__trainer_run_steps(tfr_trainer *t, tfr_tensor *const *in, uint32_t n,
+                                  uint32_t n_steps, tfr_err *err)
 {
     tfr_status status = tfr_session_repeat(t->step, in, n, n_steps, err);
     t->is_current = false;
@@ -404,123 +371,8 @@ tfr_status tfr_trainer_step(tfr_trainer *t, tfr_tensor *input, tfr_tensor *targe
     if (!status && t->memory_limit && n > t->most_samples)
         status = fit_memory(t, in, n, err);
     if (!status && t->is_scheduled)
-        status = follow_schedule(t, err);
-    return status ? status : run_steps(t, in, 2, 1, err);
-}
-
-/* ---- samples that are held ------------------------------------------------------------------- */
-
-tfr_status tfr_trainer_hold(tfr_trainer *t, tfr_dataset *dataset, tfr_err *err)
-{
-    tfr_graph *before = t->held_graph, *held = NULL;
-    tfr_session *step = NULL;
-    tfr_status status = TFR_OK;
-    if (!dataset && !before)
-        return TFR_OK;
-    if (dataset && t->memory_limit)
-        return tfr_fail(err, TFR_EUNSUPPORTED, "samples are not held with a limit of memory");
-    if (dataset)
-        status = tfr__train_held_graph(t->step_graph, dataset, &held, err);
-    if (status)
-        return status;
-    t->held_graph = held;
-    status = make_step(t, t->recompute, &step, err);
-    if (!status)
-        status = replace_step(t, step, err);
-    if (status)
-        t->held_graph = before;
-    else
-        t->at = 0;
-    tfr_graph_release(status ? held : before);
-    return status;
-}
-
-/* Rows for batches of n, and a session that knows which is next. */
-static tfr_status ready_rows(tfr_trainer *t, int64_t n, tfr_err *err)
-{
-    const tfr_shape shape = {.rank = 2, .dims = {TFR__HELD_ROWS, n}};
-    tfr_status status = TFR_OK;
-    int64_t first = 0;
-    if (t->at < 0) {
-        status = write_scalar(t, TFR__HELD_AT, TFR_DTYPE_I64, &first, err);
-        if (status)
-            return status;
-        t->at = 0;
-    }
-    if (t->rows && tfr_tensor_shape(t->rows)->dims[1] == n)
-        return TFR_OK;
-    tfr_tensor_release(t->rows);
-    t->rows = NULL;
-    return tfr_tensor_create(TFR_DTYPE_I64, &shape, &t->rows, err);
-}
-
-/* The next steps of one rate: *n of them at most, and after it as many as it were. */
-static tfr_status take_rows(tfr_trainer *t, const int64_t *numbers, int64_t batch, uint32_t *n,
-                            tfr_err *err)
-{
-    tfr_status status = ready_rows(t, batch, err);
-    int64_t *rows;
-    if (!status && t->is_scheduled)
-        status = follow_schedule(t, err);
-    if (status)
-        return status;
-    *n = n_of_rate(t, *n < TFR__HELD_ROWS ? *n : TFR__HELD_ROWS);
-    rows = tfr_tensor_data(t->rows);
-    for (uint32_t i = 0; i < *n; i++)
-        memcpy(rows + (t->at + i) % TFR__HELD_ROWS * batch, numbers + i * batch,
-               (size_t)batch * sizeof *rows);
-    status = run_steps(t, &t->rows, 1, *n, err);
-    t->at = status ? -1 : (t->at + *n) % TFR__HELD_ROWS;
-    if (status) { /* work that does not end may still read them */
-        tfr_tensor_release(t->rows);
-        t->rows = NULL;
-    }
-    return status;
-}
-
-tfr_status tfr_trainer_step_held(tfr_trainer *t, tfr_tensor *samples, tfr_err *err)
-{
-    const tfr_shape *shape = samples ? tfr_tensor_shape(samples) : NULL;
-    tfr_status status = TFR_OK;
-    uint32_t n;
-    if (!t->held_graph)
-        return tfr_fail(err, TFR_EINVAL, "the trainer holds no samples; see tfr_trainer_hold");
-    if (!shape || tfr_tensor_dtype(samples) != TFR_DTYPE_I64 || shape->rank < 1 ||
-        shape->rank > 2 || !tfr_tensor_is_plain(samples))
-        return tfr_fail(err, TFR_EINVAL,
-                        "the numbers of samples are a plain tensor of i64, of one dim, or two for "
-                        "several steps");
-    const int64_t steps = shape->rank == 2 ? shape->dims[0] : 1,
-                  batch = shape->dims[shape->rank - 1];
-    for (int64_t i = 0; !status && i < steps; i += n) {
-        n = steps - i < TFR__HELD_ROWS ? (uint32_t)(steps - i) : TFR__HELD_ROWS;
-        status =
-            take_rows(t, (const int64_t *)tfr_tensor_data(samples) + i * batch, batch, &n, err);
-    }
-    return status;
-}
-
-/* The device that was asked for, or the first one beside the host. */
-static bool find_device(const tfr_trainer *t, tfr_device_desc *out)
-{
-    uint32_t i = 0;
-    int32_t backend;
-    tfr_err err = TFR_ERR_INIT;
-    *out = (tfr_device_desc){.size = sizeof *out};
-    if (t->device)
-        return tfr_runtime_find(t->runtime, t->device, &i, &backend, &err) == TFR_OK &&
-               tfr_runtime_device(t->runtime, i, out, &err) == TFR_OK;
-    while (i < tfr_runtime_n_devices(t->runtime) &&
-           tfr_runtime_device(t->runtime, i, out, &err) == TFR_OK && strcmp(out->type, "CPU") == 0)
-        i++;
-    return i < tfr_runtime_n_devices(t->runtime);
-}
-
-uint32_t tfr_trainer_should_hold(const tfr_trainer *t, const tfr_dataset *dataset)
-{
-    tfr_device_desc device;
-    return !t->memory_limit && find_device(t, &device) && strcmp(device.type, "CPU") != 0 &&
-           tfr__dataset_bytes(dataset) <= device.memory_total / 4;
+        status = tfr__trainer_follow_schedule(t, err);
+    return status ? status : tfr__trainer_run_steps(t, in, 2, 1, err);
 }
 
 /* The evaluation's weights become those of the step. */
@@ -583,11 +435,11 @@ tfr_status tfr_trainer_read_metrics(tfr_trainer *t, tfr_train_metrics *out, tfr_
     if (!status && m.has_accuracy)
         status = read_variable(t, TFR__ACCURACY_SUM, &accuracy, err);
     if (!status)
-        status = write_scalar(t, TFR__LOSS_SUM, TFR_DTYPE_F64, &zero, err);
+        status = tfr__trainer_write_scalar(t, TFR__LOSS_SUM, TFR_DTYPE_F64, &zero, err);
     if (!status)
-        status = write_scalar(t, TFR__N_SAMPLES, TFR_DTYPE_I64, &none, err);
+        status = tfr__trainer_write_scalar(t, TFR__N_SAMPLES, TFR_DTYPE_I64, &none, err);
     if (!status && m.has_accuracy)
-        status = write_scalar(t, TFR__ACCURACY_SUM, TFR_DTYPE_F64, &zero, err);
+        status = tfr__trainer_write_scalar(t, TFR__ACCURACY_SUM, TFR_DTYPE_F64, &zero, err);
     if (status)
         return status;
     m.loss = m.samples ? loss / (double)m.samples : 0;
