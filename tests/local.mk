@@ -30,6 +30,7 @@ unit_tests = \
 	tests/test_autodiff_layers \
 	tests/test_autodiff_math \
 	tests/test_autodiff_move \
+	tests/test_batches \
 	tests/test_bench_peer \
 	tests/test_building \
 	tests/test_cache_file \
@@ -363,9 +364,15 @@ tests_test_data_order_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) -I$(top_src
 tests_test_data_order_LDADD = libtfrun-nn-data.la $(CUNIT_LIBS)
 tests_test_data_order_SOURCES = tests/test_data_order.c
 
+tests_test_batches_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
+tests_test_batches_LDADD = $(TFR_TEST_NN) -lpthread
+tests_test_batches_SOURCES = tests/idx_files.h tests/idx_kit.h tests/temp_path.h \
+	tests/test_batches.c
+
 tests_test_dataset_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
 tests_test_dataset_LDADD = $(TFR_TEST_NN) -lpthread
-tests_test_dataset_SOURCES = tests/idx_kit.h tests/temp_path.h tests/test_dataset.c
+tests_test_dataset_SOURCES = tests/idx_files.h tests/idx_kit.h tests/temp_path.h \
+	tests/test_dataset.c
 
 tests_test_dataset_files_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) \
 	$(CUNIT_CFLAGS)
