@@ -26,6 +26,7 @@ struct tfr_net {
     int32_t rank;
     int64_t dims[4]; /* of last */
     uint32_t n_of[N_KINDS];
+    char layer[48]; /* the name of the last one */
 };
 
 static const char *const kind_names[N_KINDS] = {"conv",  "max_pool",   "flatten",
@@ -92,8 +93,8 @@ static void draw(tfr_net *net, float *data, int64_t n, double bound)
 }
 
 /* bound 0 = all elements are `value`. */
-static tfr_value weight(tfr_net *net, const char *layer, const char *what, const tfr_shape *shape,
-                        double bound, float value)
+static tfr_value weight(tfr_net *net, const char *what, const tfr_shape *shape, double bound,
+                        float value)
 {
     tfr_value out = TFR_VALUE_NONE;
     tfr_tensor *tensor = NULL;
@@ -109,14 +110,14 @@ static tfr_value weight(tfr_net *net, const char *layer, const char *what, const
         data[i] = value;
     if (bound > 0)
         draw(net, data, tfr_tensor_elements(tensor), bound);
-    snprintf(name, sizeof name, "%s.%s", layer, what);
+    snprintf(name, sizeof name, "%s.%s", net->layer, what);
     net->kit.status = tfr_graph_add_constant(net->kit.graph, name, tensor, &out, &net->first);
     tfr_tensor_release(tensor);
     return out;
 }
 
 /* Weight and bias of a layer that multiplies; shape's first dim is the outputs. */
-static void weights(tfr_net *net, const char *layer, const tfr_shape *shape, tfr_value out[2])
+static void weights(tfr_net *net, const tfr_shape *shape, tfr_value out[2])
 {
     const tfr_shape bias = {1, {shape->dims[0]}};
     double window = 1, fan_in, fan_out, bound;
@@ -125,27 +126,27 @@ static void weights(tfr_net *net, const char *layer, const tfr_shape *shape, tfr
     fan_in = (double)shape->dims[1] * window;
     fan_out = (double)shape->dims[0] * window;
     bound = net->defaults == TFR_NET_TORCH ? 1 / sqrt(fan_in) : sqrt(6 / (fan_in + fan_out));
-    out[0] = weight(net, layer, "weight", shape, bound, 0);
-    out[1] = weight(net, layer, "bias", &bias, net->defaults == TFR_NET_TORCH ? bound : 0, 0);
+    out[0] = weight(net, "weight", shape, bound, 0);
+    out[1] = weight(net, "bias", &bias, net->defaults == TFR_NET_TORCH ? bound : 0, 0);
 }
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-/* Begins a layer: its name, "conv2"; false after an error. */
-static bool begin(tfr_net *net, kind k, char name[48])
+/* Begins a layer: gives it its name, "conv2"; false after an error. */
+static bool begin(tfr_net *net, kind k)
 {
-    snprintf(name, 48, "%s%u", kind_names[k], (unsigned)++net->n_of[k]);
-    net->kit.scope = name;
+    snprintf(net->layer, sizeof net->layer, "%s%u", kind_names[k], (unsigned)++net->n_of[k]);
+    net->kit.scope = net->layer;
     return !net->kit.status;
 }
 
-static void refuse(tfr_net *net, const char *layer, const char *text)
+static void refuse(tfr_net *net, const char *text)
 {
     if (!net->kit.status)
-        net->kit.status = tfr_fail(&net->first, TFR_EINVAL, "layer %s: %s", layer, text);
+        net->kit.status = tfr_fail(&net->first, TFR_EINVAL, "layer %s: %s", net->layer, text);
 }
 
-static void activate(tfr_net *net, const char *layer, const char *activation)
+static void activate(tfr_net *net, const char *activation)
 {
     static const char *const names[][2] = {
         {"relu", "Relu"}, {"sigmoid", "Sigmoid"}, {"tanh", "Tanh"}, {"gelu", "Gelu"}};
@@ -165,16 +166,16 @@ static void activate(tfr_net *net, const char *layer, const char *activation)
     snprintf(text, sizeof text,
              "there is no activation \"%.20s\"; linear, relu, sigmoid, tanh, gelu, softmax",
              activation);
-    refuse(net, layer, text);
+    refuse(net, text);
 }
 
 /* Windows of this size at this stride; false with an error if none fits. */
-static bool slide(tfr_net *net, const char *layer, int64_t size, int64_t stride)
+static bool slide(tfr_net *net, int64_t size, int64_t stride)
 {
     if (net->rank != 4)
-        refuse(net, layer, "its input is no image of 4 dims");
+        refuse(net, "its input is no image of 4 dims");
     else if (size < 1 || size > net->dims[2] || size > net->dims[3])
-        refuse(net, layer, "its window does not fit into its input");
+        refuse(net, "its window does not fit into its input");
     if (net->kit.status)
         return false;
     for (int i = 2; i < 4; i++)
@@ -186,34 +187,31 @@ void tfr_net_conv(tfr_net *net, int64_t filters, int64_t kernel, const char *act
 {
     tfr_shape shape = {4, {filters, net->dims[1], kernel, kernel}};
     tfr_value in[3];
-    char name[48];
-    if (!begin(net, CONV, name))
+    if (!begin(net, CONV))
         return;
     if (filters < 1)
-        refuse(net, name, "it needs at least one filter");
-    if (!slide(net, name, kernel, 1))
+        refuse(net, "it needs at least one filter");
+    if (!slide(net, kernel, 1))
         return;
     in[0] = net->last;
-    weights(net, name, &shape, in + 1);
+    weights(net, &shape, in + 1);
     net->last = tfr__kit_node(&net->kit, "Conv", in, 3,
                               (const tfr_attr[]){TFR_SET_INTS("kernel_shape", kernel, kernel)}, 1);
     net->dims[1] = filters;
-    activate(net, name, activation);
+    activate(net, activation);
 }
 
 void tfr_net_max_pool(tfr_net *net, int64_t size)
 {
     const tfr_attr attrs[] = {TFR_SET_INTS("kernel_shape", size, size),
                               TFR_SET_INTS("strides", size, size)};
-    char name[48];
-    if (begin(net, MAX_POOL, name) && slide(net, name, size, size))
+    if (begin(net, MAX_POOL) && slide(net, size, size))
         net->last = tfr__kit_node(&net->kit, "MaxPool", &net->last, 1, attrs, 2);
 }
 
 void tfr_net_flatten(tfr_net *net)
 {
-    char name[48];
-    if (!begin(net, FLATTEN, name))
+    if (!begin(net, FLATTEN))
         return;
     for (int i = 2; i < net->rank; i++)
         net->dims[1] *= net->dims[i];
@@ -225,20 +223,19 @@ void tfr_net_dense(tfr_net *net, int64_t units, const char *activation)
 {
     tfr_shape shape = {2, {units, net->dims[1]}};
     tfr_value in[3];
-    char name[48];
-    if (!begin(net, DENSE, name))
+    if (!begin(net, DENSE))
         return;
     if (net->rank != 2)
-        refuse(net, name, "its input has more than 2 dims; put a flatten layer before it");
+        refuse(net, "its input has more than 2 dims; put a flatten layer before it");
     else if (units < 1)
-        refuse(net, name, "it needs at least one unit");
+        refuse(net, "it needs at least one unit");
     in[0] = net->last;
     if (!net->kit.status)
-        weights(net, name, &shape, in + 1);
+        weights(net, &shape, in + 1);
     net->last =
         tfr__kit_node(&net->kit, "Gemm", in, 3, (const tfr_attr[]){TFR_SET_INT("transB", 1)}, 1);
     net->dims[1] = units;
-    activate(net, name, activation);
+    activate(net, activation);
 }
 
 void tfr_net_batch_norm(tfr_net *net)
@@ -249,23 +246,21 @@ void tfr_net_batch_norm(tfr_net *net)
                               TFR_SET_FLOAT("momentum", torch ? .9f : .99f)};
     const tfr_shape shape = {1, {net->dims[1]}};
     tfr_value in[5];
-    char name[48];
-    if (!begin(net, BATCH_NORM, name))
+    if (!begin(net, BATCH_NORM))
         return;
     in[0] = net->last;
     for (int i = 0; i < 4; i++)
-        in[i + 1] = weight(net, name, names[i], &shape, 0, i % 3 == 0);
+        in[i + 1] = weight(net, names[i], &shape, 0, i % 3 == 0);
     net->last = tfr__kit_node(&net->kit, "BatchNormalization", in, 5, attrs, 2);
 }
 
 void tfr_net_dropout(tfr_net *net, float rate)
 {
     tfr_value in[2];
-    char name[48];
-    if (!begin(net, DROPOUT, name))
+    if (!begin(net, DROPOUT))
         return;
     if (!(rate >= 0 && rate < 1))
-        refuse(net, name, "its rate is not in [0, 1)");
+        refuse(net, "its rate is not in [0, 1)");
     in[0] = net->last;
     in[1] = tfr__kit_scalar(&net->kit, TFR_DTYPE_F32, rate);
     net->last = tfr__kit_node(&net->kit, "Dropout", in, 2, NULL, 0);
