@@ -113,9 +113,11 @@ void ops_fill(ops_letters *letters, tfr_tensor *tensor, const char *values, int 
         }
         memcpy(numbers, list, (size_t)n * sizeof *numbers);
     } else {
+        const char *draw = values ? values : default_draw(dtype);
+        ops_drawing drawing = {0};
         for (int64_t i = 0; i < n * parts; i++) {
-            const char *draw = values ? values : default_draw(dtype);
-            numbers[i] = ops_draw(letters, draw, 0, j, whole || dtype == TFR_DTYPE_BOOL);
+            numbers[i] =
+                ops_draw_again(letters, draw, j, whole || dtype == TFR_DTYPE_BOOL, &drawing);
             if (special[0] && tfr_dtype_is_float(dtype) && !ops_random_below(letters->random, 8))
                 numbers[i] = special_value(
                     dtype, special[ops_random_below(letters->random, strlen(special))],
@@ -182,27 +184,37 @@ static bool is_packed(tfr_dtype dtype)
     return dtype >= TFR_DTYPE_U4 && dtype != TFR_DTYPE_F8E8M0;
 }
 
+static void copy_strings(tfr_tensor *from, tfr_tensor *to)
+{
+    tfr_err err = TFR_ERR_INIT;
+    for (int64_t i = 0; i < tfr_tensor_elements(from); i++) {
+        size_t length;
+        const char *text = tfr_tensor_get_string(from, i, &length);
+        ops_must(tfr_tensor_set_string(to, i, text, length, &err), &err, "a string");
+    }
+}
+
 static void copy_elements(tfr_tensor *from, tfr_tensor *to)
 {
     const tfr_shape *shape = tfr_tensor_shape(from);
-    const int64_t n = tfr_tensor_elements(from);
+    const int64_t n = tfr_tensor_elements(from), *strides = tfr_tensor_strides(to);
     const size_t bytes = tfr_tensor_bytes(from) / (size_t)n;
-    const int64_t *strides = tfr_tensor_strides(to);
-    tfr_err err = TFR_ERR_INIT;
+    const char *source = tfr_tensor_data(from);
+    char *target = tfr_tensor_data(to);
+    int64_t index[TFR_MAX_RANK] = {0}, at = 0;
+    if (tfr_tensor_dtype(from) == TFR_DTYPE_STRING) {
+        copy_strings(from, to);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
-        int64_t at = 0, rest = i;
-        if (tfr_tensor_dtype(from) == TFR_DTYPE_STRING) {
-            size_t length;
-            const char *text = tfr_tensor_get_string(from, i, &length);
-            ops_must(tfr_tensor_set_string(to, i, text, length, &err), &err, "a string");
-            continue;
-        }
+        memcpy(target + at * (int64_t)bytes, source + (size_t)i * bytes, bytes);
         for (int32_t d = shape->rank - 1; d >= 0; d--) {
-            at += rest % shape->dims[d] * strides[d];
-            rest /= shape->dims[d];
+            at += strides[d];
+            if (++index[d] < shape->dims[d])
+                break;
+            at -= index[d] * strides[d];
+            index[d] = 0;
         }
-        memcpy((char *)tfr_tensor_data(to) + at * (int64_t)bytes,
-               (const char *)tfr_tensor_data(from) + (size_t)i * bytes, bytes);
     }
 }
 

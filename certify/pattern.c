@@ -309,7 +309,8 @@ static double draw_range(reader *r, double low, double high, bool whole)
     return low + (double)ops_random_below(random, (uint64_t)(high - low) + 1);
 }
 
-static double read_draw(reader *r, bool whole)
+/* into, unless NULL, is told what the alternatives are. */
+static double read_draw(reader *r, bool whole, ops_drawing *into)
 {
     uint64_t n = count_alternatives(r->at), chosen = ops_random_below(r->letters->random, n);
     double result = 0;
@@ -321,14 +322,28 @@ static double read_draw(reader *r, bool whole)
             result = range ? draw_range(r, low, high, whole) : low;
         if (k + 1 < n)
             expect(r, "|");
+        if (into && k < OPS_MAX_ALTERNATIVES)
+            into->of[k] = (ops_alternative){low, high, range};
     }
+    if (into && n <= OPS_MAX_ALTERNATIVES)
+        into->n = n;
     return result;
 }
 
 double ops_draw(ops_letters *letters, const char *text, int i, int j, bool whole)
 {
     reader r = {letters, text, text, i, j};
-    return read_draw(&r, whole);
+    return read_draw(&r, whole, NULL);
+}
+
+double ops_draw_again(ops_letters *letters, const char *text, int j, bool whole,
+                      ops_drawing *drawing)
+{
+    reader r = {letters, text, text, 0, j};
+    if (drawing->n == 0)
+        return read_draw(&r, whole, drawing);
+    const ops_alternative *a = &drawing->of[ops_random_below(letters->random, drawing->n)];
+    return a->range ? draw_range(&r, a->low, a->high, whole) : a->low;
 }
 
 int ops_list(ops_letters *letters, const char *text, int j, double *out)
@@ -351,7 +366,7 @@ int ops_list(ops_letters *letters, const char *text, int j, double *out)
         for (int k = 0; k < times; k++) {
             r.at = begin;
             r.i = k;
-            out[n++] = read_draw(&r, true);
+            out[n++] = read_draw(&r, true, NULL);
             if (r.at != end)
                 bad(&r, "the end of an element was expected");
         }

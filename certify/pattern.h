@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { OPS_MAX_LIST = 64 };
+enum { OPS_MAX_LIST = 64, OPS_MAX_ALTERNATIVES = 16 };
 
 typedef struct ops_random {
     uint64_t state;
@@ -38,6 +38,21 @@ void ops_letters_init(ops_letters *letters, const char *name, const char *vars,
 double ops_eval(ops_letters *letters, const char *text, int i, int j);
 /* One of the alternatives. whole = ranges hold integers only. */
 double ops_draw(ops_letters *letters, const char *text, int i, int j, bool whole);
+
+/* A draw that is made many times. Its first time gives each letter in it a value for good, so from
+ * then on its alternatives are numbers and the text need not be read again. */
+typedef struct ops_alternative {
+    double low, high;
+    bool range;
+} ops_alternative;
+typedef struct ops_drawing {
+    uint64_t n; /* 0 = not read yet, or too many to keep */
+    ops_alternative of[OPS_MAX_ALTERNATIVES];
+} ops_drawing;
+/* What ops_draw would give for i = 0, with the same random numbers. {0} is a drawing before its
+ * first time; text, j and whole stay the same. */
+double ops_draw_again(ops_letters *letters, const char *text, int j, bool whole,
+                      ops_drawing *drawing);
 /* Reads a list; returns its length, at most OPS_MAX_LIST. Elements may be draws. */
 int ops_list(ops_letters *letters, const char *text, int j, double *out);
 
