@@ -1090,7 +1090,7 @@ include tests/ops/local.mk
 TESTS = $(run_unit_tests) $(fuzz_tests) $(shell_tests)
 TEST_EXTENSIONS = .sh
 # A test that hangs fails by name, and the others go on; the longest takes a tenth of this.
-test_limit = timeout -k 10 1200
+test_limit = $(SHELL) '$(abs_top_srcdir)/scripts/timed' timeout -k 10 1200
 LOG_COMPILER = $(test_limit)
 SH_LOG_COMPILER = $(test_limit) $(SHELL)
 AM_TESTS_ENVIRONMENT = \

@@ -25,15 +25,26 @@ fi
 mkdir -p "$tmp/b/t"
 cat >"$tmp/b/Makefile" <<'EOF'
 print-test-logs:
-	@echo t/a.log t/b.log t/c.log t/d.log t/e.log
+	@echo t/a.log t/b.log t/c.log t/d.log t/e.log t/f.log
 EOF
 result() { echo ":test-result: $2" >"$tmp/b/t/$1.trs"; cat >"$tmp/b/t/$1.log"; }
 printf 'x\n3 passed, 0 failed, 1 skipped\nPASS t/a (exit status: 0)\n' | result a PASS
 printf '9 passed, 9 failed, 9 skipped\nbye\nPASS t/b (exit status: 0)\n' | result b PASS
+{
+    printf '5 passed, 0 failed, 0 skipped\n'
+    printf 'took 9 s; user and system time of the shell, then of the command:\n'
+    printf '0m0.01s 0m0.00s\n1m2.250000s 0m0.5s\nPASS t/f (exit status: 0)\n'
+} | result f PASS
 printf 'no device\nSKIP t/c (exit status: 77)\n' | result c SKIP
 printf '2 passed, 0 failed, 0 skipped\nleak\nFAIL t/d (exit status: 1)\n' | result d FAIL
 exits 1 "a failure or a test that never ran fails the summary" \
     "$TFR_SRCDIR/scripts/test-summary" "$tmp/b"
 claim "the summary is one line that adds up" \
-    test "$(tail -n 1 "$tmp/out")" = "4 passed, 2 failed, 2 skipped"
+    test "$(tail -n 1 "$tmp/out")" = "9 passed, 2 failed, 2 skipped"
+has "what took long is listed, with its time" "$tmp/out" '^ *62\.8  *9  .*/t/f\.log$'
+exits 77 "to be timed leaves a command its status" "$TFR_SRCDIR/scripts/timed" sh -c 'exit 77'
+"$TFR_SRCDIR/scripts/timed" sh -c 'echo; echo 7 passed, 0 failed, 0 skipped' | result e PASS
+"$TFR_SRCDIR/scripts/test-summary" "$tmp/b" >"$tmp/out" 2>"$tmp/err"
+claim "and its cases their number" \
+    test "$(tail -n 1 "$tmp/out")" = "16 passed, 1 failed, 2 skipped"
 finish
