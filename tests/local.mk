@@ -197,6 +197,7 @@ shell_tests = \
 	tests/build/harness.sh \
 	tests/build/install.sh \
 	tests/build/new_op.sh \
+	tests/build/nvcc_cached.sh \
 	tests/build/op_digests.sh \
 	tests/build/ops_table.sh \
 	tests/build/size.sh \

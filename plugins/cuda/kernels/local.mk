@@ -98,9 +98,8 @@ am__v_NVCC_1 =
 if TFR_CUDA_KERNELS
 .cu.fatbin:
 	$(AM_V_at)$(MKDIR_P) $(@D)
-	$(AM_V_NVCC)$(NVCC) -std=c++17 -fatbin $(CUDA_ARCH_FLAGS) $(CUDA_WERROR) \
-	    -Xptxas -v,--warn-on-spills -I$(top_srcdir)/sdk/include -o $@ $< >$*.ptxas 2>&1 || \
-	    { cat $*.ptxas >&2; rm -f $@; exit 1; }
+	$(AM_V_NVCC)$(top_srcdir)/scripts/nvcc-cached $@ $*.ptxas $< -- $(NVCC) -std=c++17 -fatbin \
+	    $(CUDA_ARCH_FLAGS) $(CUDA_WERROR) -Xptxas -v,--warn-on-spills -I$(top_srcdir)/sdk/include
 	$(AM_V_at)grep -i warning $*.ptxas >&2 || :
 $(tfr_cuda_fatbins): $(tfr_cuda_headers)
 
