@@ -191,12 +191,17 @@ unit_tests = \
 	tests/test_writer \
 	$(NULL)
 
+# Those that take minutes begin first, so that none of them is left at the end with one processor.
+# scripts/test-summary lists the slowest.
+long_tests = \
+	tests/build/new_op.sh \
+	tests/cli/certify_rules.sh \
+	$(NULL)
 shell_tests = \
 	tests/build/borders.sh \
 	tests/build/examples.sh \
 	tests/build/harness.sh \
 	tests/build/install.sh \
-	tests/build/new_op.sh \
 	tests/build/nvcc_cached.sh \
 	tests/build/op_digests.sh \
 	tests/build/ops_table.sh \
@@ -204,7 +209,6 @@ shell_tests = \
 	tests/cli/bad_input.sh \
 	tests/cli/bench.sh \
 	tests/cli/certify.sh \
-	tests/cli/certify_rules.sh \
 	tests/cli/completion.sh \
 	tests/cli/devices.sh \
 	tests/cli/doctor.sh \
@@ -1088,7 +1092,7 @@ tests_test_binding_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 include tests/ops/local.mk
 
-TESTS = $(run_unit_tests) $(fuzz_tests) $(shell_tests)
+TESTS = $(long_tests) $(run_unit_tests) $(fuzz_tests) $(shell_tests)
 TEST_EXTENSIONS = .sh
 # A test that hangs fails by name, and the others go on; the longest takes a tenth of this.
 test_limit = $(SHELL) '$(abs_top_srcdir)/scripts/timed' timeout -k 10 1200
@@ -1098,7 +1102,7 @@ AM_TESTS_ENVIRONMENT = \
 	TFR_SRCDIR='$(abs_top_srcdir)'; TFR_BUILDDIR='$(abs_top_builddir)'; \
 	TFR_CC='$(CC)'; TFR_SANITIZE='$(TFR_SANITIZE)'; \
 	. '$(abs_top_srcdir)/tests/env.sh';
-EXTRA_DIST += $(shell_tests) tests/env.sh tests/lib.sh tests/sdk/square_model.sh
+EXTRA_DIST += $(long_tests) $(shell_tests) tests/env.sh tests/lib.sh tests/sdk/square_model.sh
 EXTRA_DIST += \
 	tests/cli/devices.expected \
 	tests/cli/devices_json.expected \

@@ -5,7 +5,7 @@ tests_cuda_cudacpu = tests/cuda/plugins/tfrun-cudacpu.so
 tests_cuda_cudacpu_sources = tests/cuda/cudacpu.c plugins/cuda/plan.c $(tfr_cuda_families)
 EXTRA_DIST += tests/cuda/cudacpu.c tests/cuda/emulation.cu tests/cuda/kernels.list
 CLEANFILES += tests/cuda/cpu_kernels.so tests/cuda/emulation.so $(tests_cuda_cudacpu)
-shell_tests += tests/cuda/kernels.sh
+long_tests += tests/cuda/kernels.sh
 unit_tests += tests/cuda/test_emulation
 if TFR_CUDA_CPU
 check_DATA += tests/cuda/cpu_kernels.so $(tests_cuda_cudacpu)

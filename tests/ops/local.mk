@@ -16,11 +16,11 @@ tests_ops_ops_SOURCES = \
 	tests/ops/value.c \
 	$(NULL)
 
-shell_tests += \
+long_tests += \
 	tests/ops/naive.sh \
 	tests/ops/native.sh \
 	tests/ops/native_portable.sh \
 	tests/ops/onednn.sh \
-	tests/onnx_backend.sh \
 	$(NULL)
+shell_tests += tests/onnx_backend.sh
 EXTRA_DIST += tests/ops/naive.list tests/ops/native.list tests/ops/onednn.list
