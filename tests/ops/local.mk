@@ -22,5 +22,4 @@ long_tests += \
 	tests/ops/native_portable.sh \
 	tests/ops/onednn.sh \
 	$(NULL)
-shell_tests += tests/onnx_backend.sh
 EXTRA_DIST += tests/ops/naive.list tests/ops/native.list tests/ops/onednn.list
