@@ -199,6 +199,7 @@ long_tests = \
 	$(NULL)
 shell_tests = \
 	tests/build/borders.sh \
+	tests/build/ci.sh \
 	tests/build/examples.sh \
 	tests/build/harness.sh \
 	tests/build/install.sh \
