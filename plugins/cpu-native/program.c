@@ -207,8 +207,8 @@ static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph
     if (graph->n_inputs + graph->n_outputs > NATIVE_PROGRAM_ARGS)
         return tfr_fail(err, TFR_EUNSUPPORTED, "a program of %u arguments, %d are done here",
                         graph->n_inputs + graph->n_outputs, NATIVE_PROGRAM_ARGS);
-    program = calloc(1, sizeof *program + ((size_t)graph->n_inputs + graph->n_outputs) *
-                                              sizeof *program->unit_bytes);
+    program = native_zeroed(sizeof *program + ((size_t)graph->n_inputs + graph->n_outputs) *
+                                                  sizeof *program->unit_bytes);
     if (!program)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a program");
     ir.graph = graph;

@@ -323,8 +323,9 @@ void native_plan_attention(native_planner *p, const native_item *item)
     a->blocks = (h->rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
     a->q_rows = make_numbers(p, NATIVE_MAX_PIXELS, h->q[2]);
     a->p_rows = make_numbers(p, NATIVE_MAX_PIXELS, a->wide * lanes);
-    a->terms = make_numbers(p, h->depth > h->keys ? h->depth : h->keys, 1);
     a->few = h->rows <= FEW_ROWS && h->width % lanes == 0;
+    n = a->few && h->keys > FEW_TERMS ? FEW_TERMS : h->keys; /* at a time */
+    a->terms = make_numbers(p, h->depth > n ? h->depth : n, 1);
     a->key_floats = h->depth * (a->few ? a->group : a->wide) * lanes;
     a->value_floats = a->few ? 0 : h->keys * vectors(a, h->width) * lanes;
     floats = a->key_floats + a->value_floats + (BLOCK_ROWS + 1) * a->wide * lanes; /* and a mask */

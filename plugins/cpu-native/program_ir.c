@@ -17,9 +17,10 @@ const tfr_program_value *native_graph_value(const tfr_program_graph *graph, int 
                                                      (size_t)i * graph->value_stride);
 }
 
-static bool grow(void **list, int n, int *room, size_t size)
+/* first: how many there is room for at first. */
+static bool grow(void **list, int n, int *room, int first, size_t size)
 {
-    int more = *room ? *room * 2 : 64;
+    int more = *room ? *room * 2 : first;
     void *p;
 
     if (n < *room)
@@ -32,11 +33,18 @@ static bool grow(void **list, int n, int *room, size_t size)
     return true;
 }
 
+/* Passes add few: a group is compiled for each length of a cache, mostly of some ten nodes. */
+static int room_for(uint32_t n)
+{
+    return (int)(n + n / 4) + 8;
+}
+
 int native_new_value(native_ir *ir, const native_value *like)
 {
     native_value copy = *like;
 
-    if (!grow((void **)(void *)&ir->values, ir->n_values, &ir->room_values, sizeof *ir->values)) {
+    if (!grow((void **)(void *)&ir->values, ir->n_values, &ir->room_values,
+              room_for(ir->graph ? ir->graph->n_values : 0), sizeof *ir->values)) {
         ir->failed = true;
         return 0;
     }
@@ -45,6 +53,7 @@ int native_new_value(native_ir *ir, const native_value *like)
     copy.reduced = false;
     copy.output = false;
     copy.readers = 0;
+    copy.maker = copy.reader = 0;
     copy.known = copy.unaligned = NULL;
     ir->values[ir->n_values] = copy;
     return ir->n_values++;
@@ -55,7 +64,8 @@ native_item *native_new_item(native_ir *ir, native_item_kind kind)
     static native_item nowhere; /* for writes after a failure; never read */
     native_item *item;
 
-    if (!grow((void **)(void *)&ir->items, ir->n_items, &ir->room_items, sizeof *ir->items)) {
+    if (!grow((void **)(void *)&ir->items, ir->n_items, &ir->room_items,
+              room_for(ir->graph ? ir->graph->n_nodes : 0), sizeof *ir->items)) {
         ir->failed = true;
         return &nowhere;
     }
@@ -75,7 +85,7 @@ int native_new_strided(native_ir *ir, int n)
     int i;
 
     for (i = 0; i < n; i++) {
-        if (!grow((void **)(void *)&ir->strided, ir->n_strided, &ir->room_strided,
+        if (!grow((void **)(void *)&ir->strided, ir->n_strided, &ir->room_strided, room_for(0),
                   sizeof *ir->strided)) {
             ir->failed = true;
             return -1;
@@ -95,7 +105,7 @@ int64_t native_elements(const native_value *v)
     return n;
 }
 
-/* Counts the readers of each value; an output of the program is read, too. */
+/* Counts the readers of each value; an output of the program is read, too. Notes who they are. */
 void native_count_readers(native_ir *ir)
 {
     int i, k;
@@ -106,9 +116,13 @@ void native_count_readers(native_ir *ir)
         const native_item *item = &ir->items[i];
         if (item->kind == NATIVE_ITEM_NONE)
             continue;
+        if (item->output >= 0)
+            ir->values[item->output].maker = i;
         for (k = 0; k < item->n_inputs; k++) {
-            if (item->inputs[k] >= 0)
-                ir->values[item->inputs[k]].readers++;
+            if (item->inputs[k] < 0)
+                continue;
+            ir->values[item->inputs[k]].readers++;
+            ir->values[item->inputs[k]].reader = i;
         }
         if (item->residual >= 0)
             ir->values[item->residual].readers++;

@@ -27,6 +27,7 @@ typedef struct native_value {
     bool wants_last;       /* of 8 bits: who reads it wants them so */
     bool last; /* a plain image of float32 with the channels last, see program_tokens.c */
     int readers;
+    int maker, reader; /* items, as they were when readers were counted: see program_find.c */
 } native_value;
 
 /* Float i of constants, which lie at any address until native_align_known. */

@@ -64,17 +64,27 @@ const char *const native_item_names[] = {
     [NATIVE_ITEM_DYNAMIC_QUANTIZE] = "quantize dynamic",
 };
 
+enum { FIRST = 8 /* blocks, and steps, that there is room for at first */ };
+
+/* The C library has small blocks at hand for malloc, but not for calloc. */
+void *native_zeroed(size_t bytes)
+{
+    void *block = bytes > 1024 ? calloc(1, bytes) : malloc(bytes);
+
+    return block && bytes <= 1024 ? memset(block, 0, bytes) : block;
+}
+
 static void *new_block(native_planner *p, size_t bytes)
 {
     native_plan *plan = p->plan;
     const size_t n = (size_t)plan->n_blocks;
     void **more = plan->blocks, *block;
 
-    if ((n & (n - 1)) == 0)
-        more = realloc(plan->blocks, (n ? 2 * n : 1) * sizeof *more);
+    if ((n & (n - 1)) == 0 && (n == 0 || n >= FIRST))
+        more = realloc(plan->blocks, (n ? 2 * n : FIRST) * sizeof *more);
     if (more)
         plan->blocks = more;
-    block = more ? calloc(1, bytes) : NULL;
+    block = more ? native_zeroed(bytes) : NULL;
     if (block)
         plan->blocks[plan->n_blocks++] = block;
     else
@@ -89,7 +99,7 @@ static void *new_block(native_planner *p, size_t bytes)
 #ifdef __SANITIZE_ADDRESS__
 enum { SMALL = 0, SHARED = 16 };
 #else
-enum { SMALL = 512, SHARED = 4 * SMALL };
+enum { SMALL = 512, SHARED = 1024 };
 #endif
 
 void *native_keep(native_planner *p, size_t bytes)
@@ -144,8 +154,9 @@ native_run *native_add_run(native_planner *p,
     if (p->status != TFR_OK)
         return &nowhere;
     more = plan->runs;
-    if ((plan->n_runs & (plan->n_runs - 1)) == 0) /* else there is room up to that */
-        more = realloc(plan->runs, (plan->n_runs ? 2 * (size_t)plan->n_runs : 1) * sizeof *more);
+    if (plan->n_runs == 0 || (plan->n_runs >= FIRST && (plan->n_runs & (plan->n_runs - 1)) == 0))
+        more =
+            realloc(plan->runs, (plan->n_runs ? 2 * (size_t)plan->n_runs : FIRST) * sizeof *more);
     if (!more) {
         p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory for a step of a program");
         return &nowhere;

@@ -243,16 +243,22 @@ static void set_known(native_ir *ir, int root, const void *known)
     }
 }
 
+static void align_value(native_planner *p, int i)
+{
+    const native_value *v = &p->ir->values[i];
+    const int64_t bytes = (native_elements(v) * (int64_t)tfr_dtype_bits(v->dtype) + 7) / 8;
+    const copying c = {p->ir->device->host, v->unaligned, NULL, bytes};
+    const native_constant_key key = {{v->unaligned}, {8, bytes}};
+
+    set_known(p->ir, i, native_pack(p, &key, (uint64_t)bytes, fill_copy, &c));
+}
+
 void native_align_known(native_planner *p)
 {
     int i;
 
     for (i = 0; i < p->ir->n_values && p->status == TFR_OK; i++) {
-        native_value *v = &p->ir->values[i];
-        const int64_t bytes = (native_elements(v) * (int64_t)tfr_dtype_bits(v->dtype) + 7) / 8;
-        const copying c = {p->ir->device->host, v->unaligned, NULL, bytes};
-        const native_constant_key key = {{v->unaligned}, {8, bytes}};
-        if (v->unaligned && wants_aligned(p, i))
-            set_known(p->ir, i, native_pack(p, &key, (uint64_t)bytes, fill_copy, &c));
+        if (p->ir->values[i].unaligned && wants_aligned(p, i))
+            align_value(p, i);
     }
 }

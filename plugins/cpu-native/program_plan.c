@@ -150,7 +150,7 @@ int32_t native_place(native_planner *p, tfr_arena_block *blocks, uint32_t n)
     uint64_t at = 0;
     uint32_t i;
 
-    if (arena && arena->plan)
+    if (arena && arena->plan && n > 1)
         return arena->plan(blocks, sizeof *blocks, n, NATIVE_ALIGNMENT, &p->plan->arena_bytes,
                            &p->plan->lower_bound, p->err);
     for (i = 0; i < n; i++) {
@@ -183,12 +183,13 @@ static void set_refs(native_planner *p, const lives *l, const tfr_arena_block *p
 static void plan_memory(native_planner *p)
 {
     const size_t n = (size_t)p->ir->n_values;
-    lives l = {calloc(n, sizeof *l.blocks), calloc(n, sizeof *l.shares)};
-    tfr_arena_block *dense = calloc(n, sizeof *dense);
-    uint32_t *last = calloc(n, sizeof *last), count = 0;
+    tfr_arena_block *dense = native_zeroed(
+        (n + 1) * (2 * sizeof *dense + sizeof(int) + sizeof(uint32_t))); /* all there is */
+    lives l = {dense ? dense + n : NULL, dense ? (int *)(void *)(dense + 2 * n) : NULL};
+    uint32_t *last = dense ? (uint32_t *)(void *)(l.shares + n) : NULL, count = 0;
     size_t i;
 
-    if (!l.blocks || !l.shares || !dense || !last) {
+    if (!dense) {
         p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory to plan that of a program");
     } else {
         find_lives(p, &l, last);
@@ -206,9 +207,6 @@ static void plan_memory(native_planner *p)
     }
     p->blocks = dense;
     p->n_blocks = count;
-    free(l.blocks);
-    free(l.shares);
-    free(last);
 }
 
 /* Where `bytes` from `at` on meet a block that lives at the step: behind it; else at. */
@@ -429,7 +427,7 @@ int32_t native_make_plan(native_ir *ir, int64_t samples, int lanes, native_plan 
     p.lanes = lanes;
     p.err = err;
     p.item = ir->items;
-    p.refs = calloc((size_t)ir->n_values + 1, sizeof *p.refs);
+    p.refs = native_zeroed(((size_t)ir->n_values + 1) * sizeof *p.refs);
     if (!p.refs)
         return tfr_fail(err, TFR_ENOMEM, "no memory for the values of a program");
     for (i = 0; i < ir->n_items; i++) {

@@ -158,7 +158,9 @@ static inline uint64_t native_aligned(uint64_t bytes)
     return (bytes + NATIVE_ALIGNMENT - 1) & ~(uint64_t)(NATIVE_ALIGNMENT - 1);
 }
 
-/* Zeroed memory that lives as long as the plan; NULL after an error. */
+/* Zeroed memory, not of 0 bytes, that who asks frees; NULL = there is none. */
+void *native_zeroed(size_t bytes);
+/* The same that lives as long as the plan; NULL after an error. */
 void *native_keep(native_planner *p, size_t bytes);
 /* dims[0] for the samples of this plan. */
 int64_t native_first_dim(const native_planner *p, const native_value *v);

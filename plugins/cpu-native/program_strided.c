@@ -383,14 +383,13 @@ void native_fuse_strided(native_ir *ir)
 
     remove_sums(ir);
     native_count_readers(ir);
-    p.origins = malloc(((size_t)ir->n_values + 1) * sizeof *p.origins);
-    p.makers = malloc(((size_t)ir->n_values + 1) * sizeof *p.makers);
-    if (p.origins && p.makers)
+    p.origins = malloc(((size_t)ir->n_values + 1) * (sizeof *p.origins + sizeof *p.makers));
+    p.makers = p.origins ? (int *)(void *)(p.origins + ir->n_values) : NULL;
+    if (p.origins)
         follow_all(&p);
     else
         ir->failed = true;
     free(p.origins);
-    free(p.makers);
     if (!ir->failed)
         remove_unread(ir);
 }
