@@ -335,7 +335,7 @@ tfr_status tfr__attr_borrow(const tfr__attr_list *list, tfr__attr_list *out, tfr
 bool tfr__attr_same(const tfr_attr *a, const tfr_attr *b)
 {
     const bool ints = a->type == TFR_ATTR_INT || a->type == TFR_ATTR_INTS;
-    if (a->type != b->type || a->n != b->n || strcmp(a->name, b->name) != 0)
+    if (a->type != b->type || a->n != b->n || (a->name != b->name && strcmp(a->name, b->name) != 0))
         return false;
     switch (a->type) {
     case TFR_ATTR_INT:

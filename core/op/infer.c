@@ -44,7 +44,8 @@ static bool is_too_large(const tfr__type *t)
     return tfr__type_elements(&known) < 0;
 }
 
-/* Whether there is nothing to say of an operand, as mostly: its name takes longer than that. */
+/* Whether there is nothing to say of an operand, as mostly: its name takes longer than that. What
+ * is inferred again needs no formal for that. */
 static bool is_fine(const tfr__infer *in, const tfr__formal *formal, const tfr__type *t)
 {
     return t->kind == TFR_KIND_TENSOR && t->shape_known && !tfr__is_symbolic(in) &&
@@ -206,9 +207,8 @@ static tfr_status check_outputs(const tfr__infer *in, tfr_err *err)
     for (uint32_t i = 0; i < in->n_outputs; i++) {
         const tfr__type *t = &in->outputs[i];
         char name[96];
-        if (t->kind == TFR_KIND_NONE || !tfr__op_formal(in->op->outputs, i, &formal))
-            continue;
-        if (is_fine(in, &formal, t))
+        if (t->kind == TFR_KIND_NONE || (in->again && is_fine(in, NULL, t)) ||
+            !tfr__op_formal(in->op->outputs, i, &formal) || is_fine(in, &formal, t))
             continue;
         snprintf(name, sizeof name, "output %.*s", (int)formal.name_bytes, formal.name);
         if (tfr__is_symbolic(in) && (!t->dtype || t->kind == TFR__KIND_ANY))

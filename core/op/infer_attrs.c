@@ -98,7 +98,7 @@ tfr_status tfr__infer_attrs(const tfr__infer *in, tfr_err *err)
 {
     tfr__attr_formal formal;
     char name[64];
-    for (uint32_t i = 0; i < in->attrs->n; i++) {
+    for (uint32_t i = 0; i < in->attrs->n && !in->again; i++) {
         const tfr_attr *attr = &in->attrs->items[i].pub;
         const char *cursor = in->op->attrs;
         bool found = false;
