@@ -8,7 +8,6 @@ libtfrun_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) -DTFR_FAIL_INLIN
 	-DTFR_SYSCONFDIR='"$(sysconfdir)"' \
 	-DTFR_PROBE_PATH='"$(tfrunexecdir)/tfrun-probe"'
 libtfrun_core_la_SOURCES = \
-	core/base/alloc.c \
 	core/base/alloc.h \
 	core/base/arena.c \
 	core/base/arena.h \
@@ -262,6 +261,7 @@ libtfrun_run_la_SOURCES = \
 libtfrun_call_la_CFLAGS = $(libtfrun_core_la_CFLAGS) $(TFR_STRING_CFLAGS)
 libtfrun_call_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) -DTFR_FAIL_INLINE=inline
 libtfrun_call_la_SOURCES = \
+	core/base/alloc.c \
 	core/plan/plan_bound.c \
 	core/run/exec.c \
 	core/run/fetch.c \

@@ -44,11 +44,17 @@ void *tfr__alloc(size_t bytes)
     return count_live(malloc(bytes ? bytes : 1));
 }
 
+/* glibc keeps small blocks at hand for malloc, but not for calloc. */
+enum { SMALL = 1024 };
+
 void *tfr__calloc(size_t n, size_t size)
 {
-    if (!request_may_pass(size && n > PTRDIFF_MAX / size ? SIZE_MAX : n * size))
-        return NULL;
-    return count_live(n && size ? calloc(n, size) : calloc(1, 1));
+    const size_t bytes = size && n > PTRDIFF_MAX / size ? SIZE_MAX : n * size;
+    void *p;
+    if (bytes > SMALL)
+        return request_may_pass(bytes) ? count_live(calloc(1, bytes)) : NULL;
+    p = tfr__alloc(bytes);
+    return p ? memset(p, 0, bytes) : NULL;
 }
 
 void *tfr__realloc(void *p, size_t bytes)
