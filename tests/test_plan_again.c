@@ -382,6 +382,36 @@ TEST(a_plan_that_is_renewed_asks_for_little_memory)
     tfr_runtime_release(runtime);
 }
 
+/* Past 128 keys an attention sums in parts, past 4096 elements the mask is not known while a plan
+ * is made; 1 is broadcast, 2 and 16 are other dims of the same values. */
+TEST(lengths_that_grow_shrink_and_alternate_give_the_bits_of_a_plan_from_nothing)
+{
+    static const int64_t ranges[][2] = {{20, 36}, {124, 132},   {1, 4},   {14, 18},
+                                        {47, 50}, {46, 48},     {47, 50}, {300, 303},
+                                        {46, 49}, {4092, 4099}, {3, 5},   {4093, 4096}};
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph =
+        graph_of_text("in pk 1 2 ? 16; in pv 1 2 ? 16; in x 1 2 1 16; const w 16 16; const u 16 16;"
+                      "k = Concat{axis=2}(pk,MatMul(x,w)); v = Concat{axis=2}(pv,MatMul(x,u));"
+                      "m = Expand(1.5,Concat{axis=0}([1],Slice(Shape(k),[2],[3])));"
+                      "s = Softmax{axis=-1}(Add(MatMul(Mul(x,0.25),Transpose{perm=0,1,3,2}(k)),m));"
+                      "out Relu(MatMul(s,v)); out k; out v");
+    tfr_session *session = open(runtime, graph);
+    uint32_t n_renewed = 0;
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+        for (int64_t n = ranges[i][0]; n < ranges[i][1]; n++) {
+            tfr_tensor *in[3];
+            make_inputs(graph, n, in);
+            check_run(runtime, session, graph, in);
+            release(in, 3);
+            n_renewed += session->main->plans[0]->renewed;
+        }
+    CHECK(n_renewed > 8);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
 static const test_case cases[] = {
     CASE(a_cache_that_grows_is_planned_from_the_plan_before),
     CASE(values_that_follow_from_shapes_are_found_anew),
@@ -399,5 +429,6 @@ static const test_case cases[] = {
     CASE(a_size_beyond_the_room_of_a_plan_gets_a_plan_of_its_own),
     CASE(each_failed_request_while_a_plan_is_renewed_leaves_a_session_that_runs),
     CASE(a_plan_that_is_renewed_asks_for_little_memory),
+    CASE(lengths_that_grow_shrink_and_alternate_give_the_bits_of_a_plan_from_nothing),
 };
 TEST_MAIN(cases)
