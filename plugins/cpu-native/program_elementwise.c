@@ -79,14 +79,14 @@ static bool has_form(const tfr_call *call)
 static int row_of(const tfr_call *call)
 {
     const native_elementwise *rows = native_portable.elementwise;
+    const char *name = is_cast(call) ? "Cast" : call->name;
     int i;
 
     if (call->domain[0] || call->n_outputs != 1 || call->n_inputs == 0 ||
         !tfr_call_input(call, 0) || !tfr_call_output(call, 0))
         return -1;
     for (i = 0; rows[i].op; i++) {
-        if ((is_op(call, rows[i].op) || (is_cast(call) && strcmp(rows[i].op, "Cast") == 0)) &&
-            has_types(&rows[i], call))
+        if (rows[i].op[0] == name[0] && strcmp(rows[i].op, name) == 0 && has_types(&rows[i], call))
             return has_form(call) ? i : -1;
     }
     return -1;
