@@ -337,6 +337,7 @@ void contrib_write(contrib_text *t, const char *format, ...)
     t->at = text;
     for (blanks(t); *t->at && !*t->wrong && !t->full; blanks(t))
         line(t);
+    t->at = "";
 }
 
 /* ---- the function ---------------------------------------------------------------------------- */
