@@ -19,6 +19,16 @@ TEST(normalized_weights_of_any_size_are_computed_beforehand)
     check("in x 4 512; const w 512 512; out MatMul(x,Div(w,ReduceL2(w,[0])))", "fold", "MatMul");
 }
 
+/* Whose work is about their bytes, however many those are. */
+TEST(moves_and_softmax_of_constants_are_computed_beforehand)
+{
+    check("in x 60 40; const w 60 40; out Add(x,Softmax{axis=-1}(w))", "fold", "Add");
+    check("in x 60 40; const w 60 40; const u 1 40;"
+          "out Add(x,ScatterND(w,Reshape([1],[1,1]),u))",
+          "fold", "Add");
+    check("in x 60 40; const w 60 40; out Add(x,GatherElements(w,Cast{to=7}(w)))", "fold", "Add");
+}
+
 /* As positions relative to each other go through the weights of each layer. */
 TEST(products_of_constants_are_computed_beforehand_where_they_are_small)
 {
@@ -77,6 +87,7 @@ TEST(a_wrong_node_of_constants_is_told_by_the_run)
 static const test_case cases[] = {
     CASE(normalized_weights_of_any_size_are_computed_beforehand),
     CASE(nodes_of_constants_are_computed_beforehand),
+    CASE(moves_and_softmax_of_constants_are_computed_beforehand),
     CASE(products_of_constants_are_computed_beforehand_where_they_are_small),
     CASE(weights_in_blocks_stay_integers),
     CASE(shapes_that_the_graph_declares_are_constants),
