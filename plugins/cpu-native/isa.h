@@ -238,6 +238,7 @@ typedef struct native_winograd_sums {
 typedef struct native_isa native_isa;
 struct native_recurrent_step;
 struct native_svm_tile;
+struct native_linear_tile;
 struct native_boxes;
 struct native_near;
 struct native_isa {
@@ -303,6 +304,7 @@ struct native_isa {
     void (*svm_kernels)(const struct native_svm_tile *tile);
     /* the sum of coefficients[v] kernels[v] */
     double (*svm_sum)(const float *coefficients, const double *kernels, int64_t n);
+    void (*linear_sums)(const struct native_linear_tile *tile);
     /* The first vector from box i on, a multiple of LANES, with a box that may be too near; its
      * sums go to `excess`, which are not negative for such boxes. -1 = there is none. */
     int64_t (*boxes_near)(const struct native_boxes *boxes, const struct native_near *near,

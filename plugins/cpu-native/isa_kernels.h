@@ -599,6 +599,7 @@ static void softmax_columns(const float *x, int64_t step, float *to, int64_t n, 
 #include "isa_elementwise.h"
 #include "isa_fold.h"
 #include "isa_recurrent.h"
+#include "isa_linear.h"
 #include "isa_svm.h"
 #include "isa_boxes.h"
 
@@ -668,6 +669,7 @@ const native_isa ISA_TABLE = {
     .recurrent_step = recurrent_step,
     .svm_kernels = svm_kernels,
     .svm_sum = svm_sum,
+    .linear_sums = linear_sums,
     .boxes_near = boxes_near,
     .elementwise = elementwise_rows,
 };

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * linear_model.c: LinearClassifier and LinearRegressor, what plugins/naive/linear_model.c says of
- * them. Four scores of a sample are summed at once, each in the order of the features and in
- * double, so that their bits are naive's; threads share samples.
+ * them. Four scores of some samples are summed at once (isa_linear.h), each in the order of the
+ * features and in double, so that their bits are naive's; threads share samples.
  */
 #include "linear_model.h"
 
 #include <string.h>
 
+#include "isa.h"
 #include "ml_labels.h"
 
-enum { AT_ONCE = 4, CHUNK = 256, ROWS = 64 };
+enum {
+    AT_ONCE = NATIVE_LINEAR_SCORES,
+    TOGETHER = 16, /* samples whose features are read at once */
+    CHUNK = 128,   /* features of them */
+    ROWS = 64      /* of a thread, at least */
+};
 
 typedef struct state {
     int64_t N, F, E;      /* E: rows of coefficients */
@@ -25,6 +31,7 @@ typedef struct state {
 
 typedef struct work {
     const state *state;
+    const native_isa *isa;
     const void *x;
     double *scores; /* of whole groups, for each sample */
     int64_t *labels;
@@ -36,34 +43,29 @@ static int64_t whole_groups(int64_t n)
     return (n + AT_ONCE - 1) / AT_ONCE * AT_ONCE;
 }
 
-static void add_features(const double *x, int64_t n, const double *w, double *scores)
+/* The scores of n samples, no more than TOGETHER, before they are transformed. */
+static void score_rows(const work *w, int64_t row, int64_t n)
 {
-    double s0 = scores[0], s1 = scores[1], s2 = scores[2], s3 = scores[3];
-    int64_t f;
+    const state *s = w->state;
+    const int64_t E = whole_groups(s->E), step = whole_groups(s->columns);
+    double chunk[TOGETHER * CHUNK];
+    native_linear_tile tile = {.rows = (int)n, .x = chunk, .step = step};
+    int64_t f, r, e;
 
-    for (f = 0; f < n; f++, w += AT_ONCE) {
-        s0 += x[f] * w[0];
-        s1 += x[f] * w[1];
-        s2 += x[f] * w[2];
-        s3 += x[f] * w[3];
-    }
-    scores[0] = s0;
-    scores[1] = s1;
-    scores[2] = s2;
-    scores[3] = s3;
-}
-
-static void score_row(const state *s, const void *x, int64_t row, double *scores)
-{
-    int64_t E = whole_groups(s->E), f, n, e;
-    double chunk[CHUNK];
-
-    memcpy(scores, s->intercepts, (size_t)E * sizeof *scores);
-    for (f = 0; f < s->F; f += n) {
-        n = s->F - f < CHUNK ? s->F - f : CHUNK;
-        native_read_doubles(s->dtype, x, row * s->F + f, n, chunk);
-        for (e = 0; e < E; e += AT_ONCE)
-            add_features(chunk, n, s->weights + e * s->F + f * AT_ONCE, scores + e);
+    for (r = 0; r < n; r++)
+        memcpy(w->scores + (row + r) * step, s->intercepts, (size_t)E * sizeof *w->scores);
+    for (f = 0; f < s->F; f += tile.features) {
+        tile.features = tile.x_step = s->F - f < CHUNK ? s->F - f : CHUNK;
+        if (tile.features == s->F)
+            native_read_doubles(s->dtype, w->x, row * s->F, n * s->F, chunk);
+        for (r = 0; r < n && tile.features < s->F; r++)
+            native_read_doubles(s->dtype, w->x, (row + r) * s->F + f, tile.features,
+                                chunk + r * tile.x_step);
+        for (e = 0; e < E; e += AT_ONCE) {
+            tile.weights = s->weights + e * s->F + f * AT_ONCE;
+            tile.scores = w->scores + row * step + e;
+            w->isa->linear_sums(&tile);
+        }
     }
 }
 
@@ -74,15 +76,15 @@ static int64_t label_of(const state *s, const double *scores)
     return scores[0] >= (s->transform == NATIVE_NONE ? 0 : 0.5) ? s->labels.numbers[0] : 0;
 }
 
-static void run_rows(void *user, int64_t row, int64_t end)
+/* From the sums of n samples to what is written. */
+static void finish_rows(const work *w, int64_t row, int64_t n)
 {
-    const work *w = user;
     const state *s = w->state;
+    const int64_t end = row + n;
     int64_t c;
 
     for (; row < end; row++) {
         double *scores = w->scores + row * whole_groups(s->columns);
-        score_row(s, w->x, row, scores);
         if (s->E < s->columns) { /* two labels of one row */
             scores[1] = scores[0];
             scores[0] = -scores[0];
@@ -95,11 +97,25 @@ static void run_rows(void *user, int64_t row, int64_t end)
     }
 }
 
+static void run_rows(void *user, int64_t row, int64_t end)
+{
+    int64_t n;
+
+    for (; row < end; row += n) {
+        n = end - row < TOGETHER ? end - row : TOGETHER;
+        score_rows(user, row, n);
+        finish_rows(user, row, n);
+    }
+}
+
 static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch *launch,
                    tfr_err *err)
 {
     const state *s = user;
-    work w = {.state = s, .x = native_argument(launch, 0, s->known_x), .scores = launch->workspace};
+    work w = {.state = s,
+              .isa = device->isa,
+              .x = native_argument(launch, 0, s->known_x),
+              .scores = launch->workspace};
 
     if (s->labels.n) {
         w.labels = native_labels_at(&s->labels, launch->args[1].address,
