@@ -60,13 +60,37 @@ static double add_norm(char first, char second, const double *x, int64_t n, doub
     return d;
 }
 
+/* Rows that are read together where they are short. */
+static void normalize_short_rows(const work *w, int64_t row, int64_t n, double *chunk)
+{
+    const state *s = w->state;
+    const char first = s->norm[0], second = s->norm[1];
+    float *y = w->y + row * s->F;
+    int64_t f;
+
+    native_read_doubles(s->dtype, w->x, row * s->F, n * s->F, chunk);
+    for (; n > 0; n--, chunk += s->F, y += s->F) {
+        double d = add_norm(first, second, chunk, s->F, 0);
+        if (second == '2')
+            d = sqrt(d);
+        d = d == 0 ? 1 : d;
+        for (f = 0; f < s->F; f++)
+            y[f] = (float)(chunk[f] / d);
+    }
+}
+
 static void normalize_rows(void *user, int64_t row, int64_t end)
 {
     const work *w = user;
     const state *s = w->state;
+    const int64_t together = CHUNK / s->F;
     double chunk[CHUNK];
     int64_t f, n, i;
 
+    for (; together && row < end; row += n) {
+        n = end - row < together ? end - row : together;
+        normalize_short_rows(w, row, n, chunk);
+    }
     for (; row < end; row++) {
         double d = 0;
         for (f = 0; f < s->F; f += n) {
