@@ -57,38 +57,47 @@ static int64_t index_at(const elements *e, const void *indices, int64_t i)
 }
 
 /* Elements [first, end) of the last dim, whose others are at `at` in the indices and `base` in the
- * data. False: an index is out of range. */
-#define LINE(type)                                                                                 \
-    static bool line_##type(work *w, int64_t at, int64_t base, int64_t first, int64_t end)         \
+ * data; `from` and `to` are theirs. Answers the place of an index that is out of range, or end. */
+#define LINE(type, index)                                                                          \
+    static int64_t line_##type##_##index(const work *w, int64_t at, int64_t base, int64_t first,   \
+                                         int64_t end)                                              \
     {                                                                                              \
         const elements *e = w->e;                                                                  \
-        const int64_t stride = e->strides[e->axis], step = e->axis == e->rank - 1 ? 0 : 1;         \
-        const type *from = (const type *)(const void *)w->from;                                    \
-        type *to = (type *)(void *)w->to;                                                          \
-        int64_t i;                                                                                 \
-        for (i = first; i < end; i++) {                                                            \
-            const int64_t given = index_at(e, w->indices, at + i);                                 \
-            const int64_t row = given < 0 ? given + e->dim : given;                                \
-            if (row < 0 || row >= e->dim) {                                                        \
-                note_bad(w, given, at + i);                                                        \
-                return false;                                                                      \
-            }                                                                                      \
-            if (e->scatters)                                                                       \
-                to[base + row * stride + i * step] = from[at + i];                                 \
-            else                                                                                   \
-                to[at + i] = from[base + row * stride + i * step];                                 \
+        const int64_t step = e->axis == e->rank - 1 ? 0 : 1, dim = e->dim;                         \
+        const int64_t stride = e->strides[e->axis];                                                \
+        const index *restrict indices = (const index *)w->indices + at;                            \
+        const type *restrict from =                                                                \
+            (const type *)(const void *)w->from + (e->scatters ? at : base);                       \
+        type *restrict to = (type *)(void *)w->to + (e->scatters ? base : at);                     \
+        int64_t i, row = 0;                                                                        \
+        for (i = first; e->scatters && i < end; i++) {                                             \
+            row = indices[i] + (indices[i] < 0 ? dim : 0);                                         \
+            if ((uint64_t)row >= (uint64_t)dim)                                                    \
+                return i;                                                                          \
+            to[row * stride + i * step] = from[i];                                                 \
         }                                                                                          \
-        return true;                                                                               \
+        for (i = first; !e->scatters && i < end; i++) {                                            \
+            row = indices[i] + (indices[i] < 0 ? dim : 0);                                         \
+            if ((uint64_t)row >= (uint64_t)dim)                                                    \
+                return i;                                                                          \
+            to[i] = from[row * stride + i * step];                                                 \
+        }                                                                                          \
+        return end;                                                                                \
     }
 
 typedef struct pair {
     uint64_t half[2];
 } pair;
-LINE(uint8_t)
-LINE(uint16_t)
-LINE(uint32_t)
-LINE(uint64_t)
-LINE(pair)
+LINE(uint8_t, int32_t)
+LINE(uint16_t, int32_t)
+LINE(uint32_t, int32_t)
+LINE(uint64_t, int32_t)
+LINE(pair, int32_t)
+LINE(uint8_t, int64_t)
+LINE(uint16_t, int64_t)
+LINE(uint32_t, int64_t)
+LINE(uint64_t, int64_t)
+LINE(pair, int64_t)
 
 /* Are the n > 0 indices from `at` on all the same: each as the one before it? */
 static bool same_indices(const elements *e, const void *indices, int64_t at, int64_t n)
@@ -127,22 +136,26 @@ static bool fold_line(work *w, int64_t at, int64_t base, int64_t first, int64_t 
     return true;
 }
 
+/* False: an index is out of range. */
 static bool run_line(work *w, int64_t at, int64_t base, int64_t first, int64_t end)
 {
-    if (w->e->fold)
+    static int64_t (*const lines[2][5])(const work *, int64_t, int64_t, int64_t, int64_t) = {
+        {line_uint8_t_int32_t, line_uint16_t_int32_t, line_uint32_t_int32_t, line_uint64_t_int32_t,
+         line_pair_int32_t},
+        {line_uint8_t_int64_t, line_uint16_t_int64_t, line_uint32_t_int64_t, line_uint64_t_int64_t,
+         line_pair_int64_t}};
+    const elements *e = w->e;
+    int64_t done;
+    int width = 0;
+
+    if (e->fold)
         return fold_line(w, at, base, first, end);
-    switch (w->e->width) {
-    case 1:
-        return line_uint8_t(w, at, base, first, end);
-    case 2:
-        return line_uint16_t(w, at, base, first, end);
-    case 4:
-        return line_uint32_t(w, at, base, first, end);
-    case 8:
-        return line_uint64_t(w, at, base, first, end);
-    default:
-        return line_pair(w, at, base, first, end);
-    }
+    while (1 << width < e->width)
+        width++;
+    done = lines[e->wide][width](w, at, base, first, end);
+    if (done < end)
+        note_bad(w, index_at(e, w->indices, at + done), at + done);
+    return done >= end;
 }
 
 /* Those whose coordinate of the split dim is in [begin, end), line by line in order. */
