@@ -112,6 +112,7 @@ unit_tests = \
 	tests/test_native_programs \
 	tests/test_native_quantized \
 	tests/test_native_solve \
+	tests/test_native_tables \
 	tests/test_native_tokens \
 	tests/test_native_train \
 	tests/test_native_train_kernels \
@@ -631,6 +632,10 @@ tests_test_native_convolutions_LDADD = $(tests_test_native_programs_LDADD)
 tests_test_native_convolutions_SOURCES = tests/test_native_convolutions.c \
 	tests/native_program_kit.h tests/graph_text.h
 
+tests_test_native_tables_CPPFLAGS = $(tests_test_native_programs_CPPFLAGS)
+tests_test_native_tables_LDADD = $(tests_test_native_programs_LDADD)
+tests_test_native_tables_SOURCES = tests/test_native_tables.c \
+	tests/native_program_kit.h tests/graph_text.h
 tests_test_native_tokens_CPPFLAGS = $(tests_test_native_programs_CPPFLAGS)
 tests_test_native_tokens_LDADD = $(tests_test_native_programs_LDADD)
 tests_test_native_tokens_SOURCES = tests/test_native_tokens.c \

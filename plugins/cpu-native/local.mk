@@ -238,6 +238,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_integer_run.c \
 	plugins/cpu-native/program_kernel.c \
 	plugins/cpu-native/program_kit.c \
+	plugins/cpu-native/program_known.c \
 	plugins/cpu-native/program_layout.c \
 	plugins/cpu-native/program_layout.h \
 	plugins/cpu-native/program_layout_conv.c \

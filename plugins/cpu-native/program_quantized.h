@@ -37,6 +37,13 @@ float *native_keep_unpacked(native_ir *ir, native_unpacked *to, const native_con
                             int64_t n, uint64_t *constant_bytes, bool *made);
 void native_drop_unpacked(tfr_plugin_device *device, native_unpacked *unpacked);
 
+/* ---- program_known.c ---- */
+
+/* Large products of constants, and what follows them and reads constants alone, become known. */
+void native_compute_known(native_ir *ir, native_unpacked *kept, uint64_t *constant_bytes);
+/* Whether the product has no bias, or a known one that is a number for each column. */
+bool native_has_row(const native_ir *ir, const native_item *product);
+
 /* ---- program_factors.c ---- */
 
 void native_fold_factors(native_ir *ir, native_unpacked *kept, uint64_t *constant_bytes);
