@@ -1,8 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What programs of the native backend compute of constants while they are compiled.
+ * What programs of the native backend compute of constants while they are compiled: rows of a
+ * matrix that a one-hot product picks, and products of two constants.
  */
 #include "native_program_kit.h"
+
+#define IDS    "in x ? 20 1; const w 7 12; const b 12; i = Cast{to=7}(Mul(x,9));"
+#define PICKED "h = MatMul(Cast{to=1}(Equal(i,[0,1,2,3,4,5,6])),w);"
+#define CURVE  "Mul(y,Add(Tanh(Mul(y,Add(Mul(y,y),1))),1))"
+
+/* Numbers from -8 to 8, of which 0 to 6 have rows. */
+TEST(rows_of_ones_times_a_matrix_are_rows_of_it)
+{
+    check(IDS PICKED "out Relu(Add(h,b))");
+    check("in x ? 1; const w 7 12; const b 12; i = Cast{to=7}(Mul(x,9));"
+          "out Relu(Gemm(Cast{to=1}(Equal(i,[0,1,2,3,4,5,6])),w,b))");
+    check(IDS "out MatMul(Cast{to=1}(Equal([0,1,2,3,4,5,6],i)),w)");
+    check("in x ? 20 1; const w 7 12; i = Cast{to=6}(Mul(x,9));"
+          "out MatMul(Cast{to=1}(Equal(i,Cast{to=6}([0,1,2,3,4,5,6]))),w)");
+    check(IDS "k = Reshape([0,1,2,3,4,5,6],[1,1,7]); out MatMul(Cast{to=1}(Equal(i,k)),w)");
+    CHECK_UINT(kernels_of(IDS "out MatMul(Cast{to=1}(Equal(i,[0,1,2,3,4,5,7])),w)") - 2,
+               kernels_of(IDS PICKED "out h"));
+}
+
+TEST(what_follows_them_is_computed_for_the_rows_of_the_matrix)
+{
+    check(IDS PICKED "y = Add(h,b); out " CURVE);
+    check(IDS PICKED "y = Mul(h,3); out Add(" CURVE ",Sub(b,h))");
+    CHECK_UINT(kernels_of(IDS PICKED "out h"), kernels_of(IDS PICKED "y = Add(h,b); out " CURVE));
+}
+
+TEST(it_is_not_for_fewer_numbers_than_rows)
+{
+    check("in x ? 2 1; const w 7 12; const b 12; i = Cast{to=7}(Mul(x,9));" PICKED
+          "y = Add(h,b); out " CURVE);
+}
+
+TEST(products_of_others_stay)
+{
+    check(IDS "out MatMul(Cast{to=1}(Equal(i,[1,2,3,4,5,6,7])),w)");
+    check(IDS "out MatMul(Cast{to=1}(Equal(i,[0,1,2,3,5,4,6])),w)");
+    check("in x ? 20 7; const w 7 12; i = Cast{to=7}(Mul(x,9));"
+          "out MatMul(Cast{to=1}(Equal(i,[0,1,2,3,4,5,6])),w)");
+    check(IDS "e = Cast{to=1}(Equal(i,[0,1,2,3,4,5,6])); out Add(MatMul(e,w),ReduceSum(e,[2]))");
+    check(IDS "h = MatMul(Cast{to=1}(Equal(i,[0,1,2,3,4,5,6])),Div(w,Sub(b,b)));"
+              "out Cast{to=1}(IsNaN(h))");
+}
 
 /* As positions relative to each other go through the weights of each layer. */
 TEST(large_products_of_constants_are_computed_once)
@@ -23,6 +66,10 @@ TEST(large_products_of_constants_are_computed_once)
 }
 
 static const test_case cases[] = {
+    CASE(rows_of_ones_times_a_matrix_are_rows_of_it),
+    CASE(what_follows_them_is_computed_for_the_rows_of_the_matrix),
+    CASE(it_is_not_for_fewer_numbers_than_rows),
+    CASE(products_of_others_stay),
     CASE(large_products_of_constants_are_computed_once),
 };
 TEST_MAIN(cases)

@@ -67,6 +67,8 @@ TEST(products_read_weights_at_any_address)
 {
     check("in x 64 300; const w 300 200; const b 200; const v 200 170; const u 90 170; const c 90;"
           "out Gemm{transB=1}(MatMul(Relu(Gemm(x,w,b)),v),u,c)");
+    check("in x 20 1; const w 7 12; const b 12; i = Cast{to=7}(Mul(x,9));"
+          "out Tanh(Add(MatMul(Cast{to=1}(Equal(i,[0,1,2,3,4,5,6])),w),b))");
     check("in x 8 256; const e 300 256; const w 256 256; const b 256;"
           "out MatMul(x,Transpose{perm=1,0}(Add(MatMul(e,Mul(w,0.001)),b)))");
     check("in x 3 300; const w 300 20; const v 20 17; out MatMul(Gemm{alpha=0.5}(x,w),v)");

@@ -250,6 +250,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_move.c \
 	plugins/cpu-native/program_nbits.c \
 	plugins/cpu-native/program_norm.c \
+	plugins/cpu-native/program_one_hot.c \
 	plugins/cpu-native/program_one_pixel.c \
 	plugins/cpu-native/program_pack.c \
 	plugins/cpu-native/program_pad.c \

@@ -163,6 +163,7 @@ static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr
         return tfr_fail(err, TFR_EUNSUPPORTED,
                         "programs know DequantizeLinear for weights of products alone");
     native_compute_known(ir, &program->unpacked, &constant_bytes);
+    native_pick_rows(ir, &program->unpacked, &constant_bytes);
     native_fold_factors(ir, &program->unpacked, &constant_bytes);
     if (native_merge_branches(ir, &program->unpacked, &constant_bytes)) /* sums are gone */
         native_fold_factors(ir, &program->unpacked, &constant_bytes);

@@ -179,6 +179,7 @@ typedef struct native_item {
     bool unbiased;              /* MOMENTS, whose alpha is the momentum */
     int perm[TFR_MAX_RANK];     /* TRANSPOSE; PADDED: the axis of the call of each axis */
     int axis;                   /* CONCAT, GATHER, MIX */
+    bool zero_rows;             /* GATHER: where an index is out of range, the last row */
     native_heads heads;         /* ATTENTION: inputs Q, K, V, mask; alpha is the scale */
     int codes;                  /* of a pooled CONV: where in its window each maximum lies; or -1 */
     int64_t pool[2];            /* the window and its steps, with codes */

@@ -77,7 +77,7 @@ static bool is_product(const native_ir *ir, const native_item *item)
     a = &ir->values[item->inputs[0]];
     b = &ir->values[item->inputs[1]];
     return a->known && b->known && a->dtype == TFR_DTYPE_F32 && b->dtype == TFR_DTYPE_F32 &&
-           a->rank > 1 && b->rank == 2;
+           a->rank > 1 && b->rank == 2 && native_elements(a) > 0 && native_elements(b) > 0;
 }
 
 static bool multiply(known *k, const native_item *item)

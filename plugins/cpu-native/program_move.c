@@ -42,6 +42,23 @@ static void run_gather(const void *params, const native_bases *bases, int64_t be
         note_fault(g, bases, &bad);
 }
 
+/* The same with a last row for indices that are none of the others'. */
+static void run_pick(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const gather *g = params;
+    const size_t bytes = (size_t)g->gather.inner;
+    const char *from = (const char *)native_at(bases, &g->from);
+    const void *indices = native_at(bases, &g->indices);
+    char *to = (char *)native_at(bases, &g->to);
+
+    for (; begin < end; begin++) {
+        const int64_t given =
+            g->gather.wide ? ((const int64_t *)indices)[begin] : ((const int32_t *)indices)[begin];
+        const int64_t last = g->gather.dim - 1, row = given < 0 || given > last ? last : given;
+        memcpy(to + (size_t)begin * bytes, from + (size_t)row * bytes, bytes);
+    }
+}
+
 void native_plan_gather(native_planner *p, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]];
@@ -67,7 +84,7 @@ void native_plan_gather(native_planner *p, const native_item *item)
     }
     g->step = p->plan->n_runs;
     g->unit_indices = indices->batched ? g->gather.n_indices : 0;
-    native_add_run(p, run_gather, g, outer * g->gather.n_indices,
+    native_add_run(p, item->zero_rows ? run_pick : run_gather, g, outer * g->gather.n_indices,
                    (double)(outer * g->gather.n_indices * g->gather.inner) * 0.05);
 }
 

@@ -44,6 +44,11 @@ void native_compute_known(native_ir *ir, native_unpacked *kept, uint64_t *consta
 /* Whether the product has no bias, or a known one that is a number for each column. */
 bool native_has_row(const native_ir *ir, const native_item *product);
 
+/* ---- program_one_hot.c ---- */
+
+/* Rows of ones and zeros times a known matrix become rows of the matrix. */
+void native_pick_rows(native_ir *ir, native_unpacked *kept, uint64_t *constant_bytes);
+
 /* ---- program_factors.c ---- */
 
 void native_fold_factors(native_ir *ir, native_unpacked *kept, uint64_t *constant_bytes);
