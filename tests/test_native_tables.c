@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What programs of the native backend compute of constants while they are compiled: rows of a
- * matrix that a one-hot product picks, and products of two constants.
+ * matrix that a one-hot product picks, and products of two constants; and where known tuples go.
  */
 #include "native_program_kit.h"
 
@@ -65,11 +65,36 @@ TEST(large_products_of_constants_are_computed_once)
             &n_launches);
 }
 
+/* Also where they go backwards, meet, or count from the end. */
+TEST(slices_are_assigned_where_their_tuples_say)
+{
+    static const char *const tuples[] = {"[0,0,0,1,0,2,0,3],[4,2]",    "[0,0,0,2,0,4,0,5],[4,2]",
+                                         "[0,5,0,3,0,1,0,0],[4,2]",    "[0,2,0,2,0,2,0,2],[4,2]",
+                                         "[0,-1,0,-2,0,3,0,-3],[4,2]", "[0,1,0,4,0,1,0,4],[4,2]",
+                                         "[-1,0,-1,1,-1,2,-1,3],[4,2]"};
+    char text[300];
+    uint32_t n_launches = 0;
+    for (size_t i = 0; i < sizeof tuples / sizeof tuples[0]; i++) {
+        snprintf(text, sizeof text,
+                 "in x ? 6 5; const u 4 5; out Relu(ScatterND(Neg(x),Reshape(%s),u))", tuples[i]);
+        compare(text, &n_launches);
+    }
+    compare("in x ? 6 5; const u 2; i = Reshape([0,5,1,0,5,4],[2,3]);"
+            "out Relu(ScatterND(Neg(x),i,u))",
+            &n_launches);
+    compare("in x ? 6 5; const u 1 5; const v 3 2; i = Reshape([0,0,0,2,0,4],[3,2]);"
+            "j = Concat{axis=1}(i,Reshape([1,1,1],[3,1]));"
+            "y = ScatterND(Neg(x),Concat{axis=0}(j,j),Reshape(v,[6]));"
+            "out Relu(ScatterND(y,Reshape([0,4],[1,2]),u))",
+            &n_launches);
+}
+
 static const test_case cases[] = {
     CASE(rows_of_ones_times_a_matrix_are_rows_of_it),
     CASE(what_follows_them_is_computed_for_the_rows_of_the_matrix),
     CASE(it_is_not_for_fewer_numbers_than_rows),
     CASE(products_of_others_stay),
+    CASE(slices_are_assigned_where_their_tuples_say),
     CASE(large_products_of_constants_are_computed_once),
 };
 TEST_MAIN(cases)

@@ -2,7 +2,8 @@
 /*
  * gather_nd.c: GatherND and ScatterND of any type of whole bytes: tuples of indices name blocks
  * that are copied as bytes, or reduced. Threads share out the tuples of GatherND; those of
- * ScatterND may meet, and go one after the other.
+ * ScatterND may meet, and go one after the other. Exporters write x[:, a:b] = y as a ScatterND
+ * whose tuples are known: those that name blocks in even steps are one span.
  */
 #include "elements.h"
 
@@ -15,6 +16,10 @@
 
 enum { PART_BYTES = 16 * 1024 /* that a thread copies at once, at least */ };
 
+typedef struct span {
+    int64_t block, step, n; /* blocks block, block + step, ... */
+} span;
+
 typedef struct tuples {
     int depth;                  /* indices of a tuple */
     int64_t dims[TFR_MAX_RANK]; /* that they index */
@@ -24,6 +29,8 @@ typedef struct tuples {
     native_scatter_fold fold; /* of a scatter with a reduction */
     int64_t block;            /* and elements of a block */
     const void *known[3];
+    span *spans; /* of known tuples of a scatter; or NULL */
+    int64_t n_spans;
 } tuples;
 
 typedef struct work {
@@ -82,6 +89,41 @@ static void run_tuples(void *user, int64_t begin, int64_t end)
     }
 }
 
+#define COPY_SPAN(type)                                                                            \
+    for (i = 0; i < s->n; i++)                                                                     \
+        memcpy(to + i * step, from + (size_t)i * sizeof(type), sizeof(type));                      \
+    break;
+
+static void copy_span(const span *s, size_t inner, const char *from, char *to)
+{
+    const int64_t step = s->step * (int64_t)inner;
+    int64_t i;
+
+    to += s->block * (int64_t)inner;
+    switch (s->step == 1 ? 0 : inner) {
+    case 0:
+        memcpy(to, from, (size_t)s->n * inner);
+        break;
+    case 4:
+        COPY_SPAN(uint32_t)
+    case 8:
+        COPY_SPAN(uint64_t)
+    default:
+        for (i = 0; i < s->n; i++)
+            memcpy(to + i * step, from + (size_t)i * inner, inner);
+    }
+}
+
+static void run_spans(const tuples *t, const char *from, char *to)
+{
+    int64_t i;
+
+    for (i = 0; i < t->n_spans; i++) {
+        copy_span(&t->spans[i], t->inner, from, to);
+        from += (size_t)t->spans[i].n * t->inner;
+    }
+}
+
 static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch *launch,
                    tfr_err *err)
 {
@@ -97,7 +139,9 @@ static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch
     w.to = launch->args[2 + t->scatters].address;
     if (t->scatters && w.to != args[0])
         memcpy(w.to, args[0], t->bytes);
-    if (t->scatters || (size_t)t->n * t->inner <= PART_BYTES)
+    if (t->spans)
+        run_spans(t, w.from, w.to);
+    else if (t->scatters || (size_t)t->n * t->inner <= PART_BYTES)
         run_tuples(&w, 0, t->inner ? t->n : 0);
     else
         device->host->parallel_for(run_tuples, &w, t->n, (int64_t)(PART_BYTES / t->inner) + 1);
@@ -119,6 +163,43 @@ void native_tuples_supports(const tfr_plugin_device *device, const tfr_call *cal
                     "only int32 and int64 indices of elements of whole bytes are done here");
     else if (native_scatter_folds(call, answer) && !tfr_operand_elements(tfr_call_input(call, 1)))
         tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "no indices are left to naive");
+}
+
+/* Finds them, and writes as many as there is room for; 0 = an index is out of range. */
+static int64_t find_spans(const tuples *t, span *spans, int64_t room)
+{
+    work w = {.t = t, .indices = t->known[1], .lock = PTHREAD_MUTEX_INITIALIZER};
+    span s = {0, 1, 0};
+    int64_t n = 0, i;
+
+    for (i = 0; i < t->n; i++) {
+        const int64_t block = block_of(&w, i), step = block - s.block;
+        if (block < 0)
+            return 0;
+        if (s.n == 1 || (s.n > 1 && step == s.step * s.n)) {
+            s.step = s.n == 1 ? step : s.step;
+            s.n++;
+            continue;
+        }
+        if (s.n && n < room)
+            spans[n] = s;
+        n += s.n > 0;
+        s = (span){block, 1, 1};
+    }
+    if (s.n && n < room)
+        spans[n] = s;
+    return n + (s.n > 0);
+}
+
+static void keep_spans(native_build *b, tuples *t)
+{
+    const int64_t n = find_spans(t, NULL, 0);
+
+    if (n == 0 || n > t->n / 4 + 1)
+        return;
+    t->spans = native_add_block(b, (size_t)n * sizeof *t->spans);
+    if (t->spans)
+        t->n_spans = find_spans(t, t->spans, n);
 }
 
 void native_tuples_prepare(native_build *b, const tfr_call *call)
@@ -143,4 +224,6 @@ void native_tuples_prepare(native_build *b, const tfr_call *call)
     t->wide = indices->dtype == TFR_DTYPE_I64;
     for (i = 0; i < call->n_inputs && i < 3; i++)
         t->known[i] = tfr_call_input(call, i)->data;
+    if (t->scatters && !t->fold && t->known[1] && t->inner)
+        keep_spans(b, t);
 }
