@@ -304,7 +304,16 @@ TEST(images_are_resized_in_blocks)
           "out Softmax(" TWICE("linear") "(Conv(x,w),-,-,[2,20,14,6]))");
 }
 
+TEST(parts_without_channels_are_put_beside_others)
+{
+    uint32_t n_launches = 0;
+    compare("in x 1 9 5 6; const w 8 9 1 1; const b 8; const z 1 0 5 6; const v 1 8 5 6;"
+            "y = HardSwish(Add(v,Conv(x,w,b))); out Concat{axis=1}(y,z)",
+            &n_launches);
+}
+
 static const test_case cases[] = {
+    CASE(parts_without_channels_are_put_beside_others),
     CASE(a_hard_swish_of_an_image_with_the_channels_last_is_not_transposed),
     CASE(numbers_of_channels_follow_an_image_that_is_turned),
     CASE(sums_and_concatenations_of_images_with_the_channels_last_are_not_transposed),

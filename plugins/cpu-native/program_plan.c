@@ -18,7 +18,7 @@ uint64_t native_bytes_of(const native_planner *p, const native_value *v)
 {
     uint64_t n = (uint64_t)native_count(p, v);
 
-    if (v->blocked) { /* with the channels last less of it is used */
+    if (v->blocked && n > 0) { /* with the channels last less of it is used */
         uint64_t lanes = (uint64_t)p->isa->lanes, c = (uint64_t)v->dims[1];
         n = n / c * ((c + lanes - 1) / lanes * lanes);
     }
