@@ -70,6 +70,24 @@ static void run_rows(const void *params, const native_bases *bases, int64_t begi
         to[begin] = place[p->type](p, from + begin * p->n * type_bytes[p->type]);
 }
 
+void native_turn_rows(const native_isa *isa, const void *from, int64_t step, int64_t rows,
+                      int64_t n, int64_t bytes, void *to)
+{
+    int64_t i, k;
+
+    if (bytes == 4) {
+        isa->transpose(from, step, to, rows, rows, n);
+    } else if (bytes == 8) {
+        for (i = 0; i < rows; i++)
+            for (k = 0; k < n; k++)
+                ((uint64_t *)to)[k * rows + i] = ((const uint64_t *)from)[i * step + k];
+    } else {
+        for (i = 0; i < rows; i++)
+            for (k = 0; k < n; k++)
+                ((uint8_t *)to)[k * rows + i] = ((const uint8_t *)from)[i * step + k];
+    }
+}
+
 /* Short ones, turned to columns. */
 static void run_short(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
@@ -80,7 +98,7 @@ static void run_short(const void *params, const native_bases *bases, int64_t beg
 
     for (; begin < end; begin += n) {
         n = end - begin < NATIVE_SHORT_ROWS ? end - begin : NATIVE_SHORT_ROWS;
-        native_turn_rows(p->isa, from + begin * p->n * type_bytes[p->type], n, p->n,
+        native_turn_rows(p->isa, from + begin * p->n * type_bytes[p->type], p->n, n, p->n,
                          type_bytes[p->type], turned);
         p->isa->folds->places[p->least][p->last][p->type](
             &(native_fold){.x = turned, .rows = p->n, .step = n, .n = n, .to = to + begin});

@@ -17,7 +17,9 @@ enum {
     LEAST_ROW = 64,  /* shorter ones are put together */
     PART = 16384,    /* elements of a part, at least */
     MOST_UNITS = 64, /* that are cut in parts */
-    MOST_PARTS = 64
+    MOST_PARTS = 64,
+    MOST_TURNED =
+        256 /* of a row that is turned to a column; longer ones are worth loops of theirs */
 };
 
 typedef struct reduction_kind {
@@ -333,49 +335,36 @@ static void run_units(const void *params, const native_bases *bases, int64_t beg
     }
 }
 
-void native_turn_rows(const native_isa *isa, const void *from, int64_t rows, int64_t n,
-                      int64_t bytes, void *to)
-{
-    int64_t i, k;
-
-    if (bytes == 4) {
-        isa->transpose(from, n, to, rows, rows, n);
-    } else if (bytes == 8) {
-        for (i = 0; i < rows; i++)
-            for (k = 0; k < n; k++)
-                ((uint64_t *)to)[k * rows + i] = ((const uint64_t *)from)[i * n + k];
-    } else {
-        for (i = 0; i < rows; i++)
-            for (k = 0; k < n; k++)
-                ((uint8_t *)to)[k * rows + i] = ((const uint8_t *)from)[i * n + k];
-    }
-}
-
-/* Short rows that lie one behind the other, turned to columns: numbers count rows. */
+/* Rows that lie one behind the other, turned to columns part by part: numbers count rows. */
 static void run_short(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const reduction *r = params;
-    const bool powers = r->kind.fold == NATIVE_FOLD_EXP;
+    const bool powers = r->kind.fold == NATIVE_FOLD_EXP; /* of one part */
+    const int64_t bytes = type_bytes[r->type];
     const char *x = (const char *)native_at(bases, &r->from);
     uint64_t turned[NATIVE_SHORT_ROWS * NATIVE_SHORT];
     double top[NATIVE_SHORT_ROWS];
-    native_fold f = {.x = turned, .rows = r->rows, .top = powers ? top : NULL};
-    int64_t n, i;
+    native_fold f = {.x = turned, .top = powers ? top : NULL};
+    int64_t n, i, first;
     sums s;
 
     f.to = &s;
     for (; begin < end; begin += n) {
         f.n = f.step = n = end - begin < NATIVE_SHORT_ROWS ? end - begin : NATIVE_SHORT_ROWS;
-        native_turn_rows(r->isa, x + begin * r->rows * type_bytes[r->type], n, r->rows,
-                         type_bytes[r->type], turned);
-        if (powers) {
-            begin_sums(NATIVE_FOLD_GREATEST, r->type, &s, n);
-            r->isa->folds->rows[NATIVE_FOLD_GREATEST][r->type](&f);
-            for (i = 0; i < n; i++)
-                top[i] = number_at(&s, r->type, i);
+        for (first = 0; first < r->rows; first += f.rows) {
+            f.rows = r->rows - first < NATIVE_SHORT ? r->rows - first : NATIVE_SHORT;
+            native_turn_rows(r->isa, x + (begin * r->rows + first) * bytes, r->rows, n, f.rows,
+                             bytes, turned);
+            if (powers) {
+                begin_sums(NATIVE_FOLD_GREATEST, r->type, &s, n);
+                r->isa->folds->rows[NATIVE_FOLD_GREATEST][r->type](&f);
+                for (i = 0; i < n; i++)
+                    top[i] = number_at(&s, r->type, i);
+            }
+            if (first == 0)
+                begin_sums(r->kind.fold, r->sum_type, &s, n);
+            r->isa->folds->rows[r->kind.fold][r->type](&f);
         }
-        begin_sums(r->kind.fold, r->sum_type, &s, n);
-        r->isa->folds->rows[r->kind.fold][r->type](&f);
         end_sums(r, &s, f.top, result_at(r, bases, begin), n);
     }
 }
@@ -544,7 +533,8 @@ void native_plan_fold(native_planner *p, const native_item *item)
            (double)r->outer * 20.0;
     if (r->parts > 1)
         plan_parts(p, r, cost);
-    else if (r->inner == 1 && r->n_over == 0 && r->n_kept < 2 && r->rows <= NATIVE_SHORT &&
+    else if (r->inner == 1 && r->n_over == 0 && r->n_kept < 2 &&
+             r->rows <= (r->kind.fold == NATIVE_FOLD_EXP ? NATIVE_SHORT : MOST_TURNED) &&
              r->kept[0].step == r->rows * (r->n_kept > 0))
         native_add_run(p, run_short, r, r->outer, cost);
     else

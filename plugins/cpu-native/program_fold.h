@@ -10,8 +10,8 @@ int native_fold_type_of(int32_t dtype);
 
 /* Rows that are short are turned to columns, so many at a time. */
 enum { NATIVE_SHORT = 32, NATIVE_SHORT_ROWS = 64 };
-/* to[i][row] = from[row][i], which lie one behind the other; elements of 1, 4, 8 bytes. */
-void native_turn_rows(const native_isa *isa, const void *from, int64_t rows, int64_t n,
-                      int64_t bytes, void *to);
+/* to[i][row] = from[row][i], whose rows lie step elements apart; elements of 1, 4, 8 bytes. */
+void native_turn_rows(const native_isa *isa, const void *from, int64_t step, int64_t rows,
+                      int64_t n, int64_t bytes, void *to);
 
 #endif
