@@ -449,6 +449,10 @@ TEST(reductions_and_selections_stay_in_the_program)
           "a = Cast{to=1}(ArgMax{axis=1;keepdims=1}(y)); p = ReduceMin{keepdims=1}(m,[1]);"
           "out Add(Add(MatMul(Sub(t,l),w),a),Mul(p,Cast{to=1}(i)))");
     check("in x ? 6 40; const w 40 40; y = MatMul(x,w); out ReduceL2{keepdims=1}(y,[1])");
+    check("in x ? 6 231; out LogSoftmax(Mul(x,40))");
+    check("in x ? 6 31; out LogSoftmax(Mul(x,40))");
+    check("in x ? 70 100; y = Relu(x); out "
+          "Add(ReduceL2{keepdims=1}(y,[2]),ReduceMax{keepdims=1}(y,[2]))");
 }
 
 TEST(normalizations_of_groups_channels_and_rows)
