@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { COLUMNS = 64 };
+enum { COLUMNS = 64, MOST_TURNED = 512 /* bytes of a row that is turned to a column */ };
 
 typedef struct places {
     const native_isa *isa;
@@ -95,9 +95,11 @@ static void run_short(const void *params, const native_bases *bases, int64_t beg
     const char *from = (const char *)native_at(bases, &p->from);
     int64_t *to = (int64_t *)(void *)native_at(bases, &p->to), n;
     uint64_t turned[NATIVE_SHORT_ROWS * NATIVE_SHORT];
+    const int64_t room = (int64_t)sizeof turned / (p->n * type_bytes[p->type]);
+    const int64_t together = room < NATIVE_SHORT_ROWS ? room : NATIVE_SHORT_ROWS;
 
     for (; begin < end; begin += n) {
-        n = end - begin < NATIVE_SHORT_ROWS ? end - begin : NATIVE_SHORT_ROWS;
+        n = end - begin < together ? end - begin : together;
         native_turn_rows(p->isa, from + begin * p->n * type_bytes[p->type], p->n, n, p->n,
                          type_bytes[p->type], turned);
         p->isa->folds->places[p->least][p->last][p->type](
@@ -153,9 +155,9 @@ void native_plan_arg(native_planner *p, const native_item *item)
         w->inner *= x->dims[d];
     w->blocks = (w->inner + COLUMNS - 1) / COLUMNS;
     native_add_run(p,
-                   w->inner > 1           ? run_columns
-                   : w->n <= NATIVE_SHORT ? run_short
-                                          : run_rows,
+                   w->inner > 1                                ? run_columns
+                   : w->n * type_bytes[w->type] <= MOST_TURNED ? run_short
+                                                               : run_rows,
                    w, outer * w->blocks, (double)native_count(p, x) * 0.4 + (double)outer * 20.0);
 }
 
