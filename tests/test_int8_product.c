@@ -205,6 +205,24 @@ TEST(matrices_of_every_small_size_are_transposed)
         }
 }
 
+TEST(rows_of_every_small_length_are_woven)
+{
+    for (int64_t n = 0; n <= 70; n++) {
+        uint8_t *a = make_bytes(n + 1), *b = make_bytes(n + 1), *to = malloc((size_t)(2 * n + 1));
+        int wrong = 0;
+        REQUIRE(a && b && to);
+        to[2 * n] = 77;
+        native_int8_weave(a, b, n, to);
+        for (int64_t i = 0; i < n; i++)
+            wrong += to[2 * i] != a[i] || to[2 * i + 1] != b[i];
+        CHECK_INT(0, wrong);
+        CHECK_INT(77, to[2 * n]);
+        free(a);
+        free(b);
+        free(to);
+    }
+}
+
 static const test_case cases[] = {
     CASE(products_of_every_small_size_are_exact),
     CASE(weights_of_every_spread_are_exact),
@@ -216,6 +234,7 @@ static const test_case cases[] = {
     CASE(windows_are_convolutions),
     CASE(a_block_of_rows_gives_what_all_of_them_do),
     CASE(matrices_of_every_small_size_are_transposed),
+    CASE(rows_of_every_small_length_are_woven),
 };
 
 TEST_MAIN_OF_ONE_THREAD(cases)

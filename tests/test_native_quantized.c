@@ -350,6 +350,47 @@ TEST(parts_of_other_scales_are_put_together)
           .02f, 6);
 }
 
+/* What networks of shuffled channels do: Concat, shuffle, Split; every value is quantized. */
+#define SHUFFLED(name, x, scale, zero, split, whole)                                               \
+    U8(name "1", "Reshape(" x "," split ")", scale, zero)                                          \
+    U8(name "2", "Transpose{perm=0,2,1,3,4}(" name "1)", scale, zero)                              \
+    U8(name, "Reshape(" name "2," whole ")", scale, zero)
+#define HALVES "in x ? 16 6 5; const w 20 16 1 1; const v 20 16 1 1; const u 8 20 1 1;"
+#define TWO_PARTS                                                                                  \
+    HALVES U8("q", "x", ".008", "128") WEIGHTS("ww", "w") WEIGHTS("vv", "v") WEIGHTS("uu", "u")    \
+        U8("a", "Conv(q,ww)", ".02", "120") U8("b", "Conv(q,vv)", ".03", "100")                    \
+            U8("c", "Concat{axis=1}(a,b)", ".04", "90")
+
+TEST(channels_are_shuffled_and_cut_where_they_are_last)
+{
+    check(TWO_PARTS SHUFFLED("s", "c", ".04", "90", "[0,2,20,6,5]", "[0,40,6,5]")
+              U8("g", "Slice(s,[20],[40],[1])", ".04", "90")
+                  U8("e", "Conv(g,uu)", ".04", "99") "out e",
+          .04f, 8);
+    check(TWO_PARTS SHUFFLED("s", "c", ".04", "90", "[0,2,20,6,5]", "[0,40,6,5]")
+              U8("d", "Slice(s,[0],[20],[1])", ".04", "90")
+                  U8("g", "Slice(s,[20],[40],[1])", ".04", "90") U8("e", "Conv(g,uu)", ".04", "99")
+                      U8("f", "Concat{axis=1}(d,e)", ".04", "90") "out f",
+          .04f, 9);
+    /* Parts that are no groups, and a cut that begins and ends within a turn. */
+    check(TWO_PARTS SHUFFLED("s", "c", ".04", "90", "[0,5,8,6,5]", "[0,40,6,5]")
+              U8("d", "Slice(s,[3],[23],[1])", ".04", "90")
+                  U8("e", "Conv(d,uu)", ".04", "99") "out e",
+          .04f, 8);
+    check(TWO_PARTS SHUFFLED("s", "a", ".02", "120", "[0,4,5,6,5]", "[0,20,6,5]")
+              U8("e", "Conv(s,uu)", ".04", "99") "out e",
+          .04f, 6);
+    /* A cut alone, of one part and of two. */
+    check(TWO_PARTS U8("d", "Slice(c,[7],[27],[1])", ".04", "90")
+              U8("e", "Conv(d,uu)", ".04", "99") "out e",
+          .04f, 7);
+    /* Plain images. */
+    check("in x ? 24 6 5;" U8("q", "x", ".008", "128")
+              SHUFFLED("s", "q", ".008", "128", "[0,3,8,6,5]", "[0,24,6,5]")
+                  U8("d", "Slice(s,[5],[19],[1])", ".008", "128") "out d",
+          .008f, 4);
+}
+
 TEST(constants_are_dequantized_once)
 {
     check_floats("in x 3 40 16; const w 2 40 16; const t 2; s = Mul(t,.01);"
@@ -479,6 +520,7 @@ static const test_case cases[] = {
     CASE(batch_norms_are_a_factor_and_a_term_for_each_channel),
     CASE(what_moves_elements_moves_dequantized_ones),
     CASE(parts_of_other_scales_are_put_together),
+    CASE(channels_are_shuffled_and_cut_where_they_are_last),
     CASE(constants_are_dequantized_once),
     CASE(functions_of_one_value_are_a_table),
     CASE(a_value_by_a_function_of_it_is_a_table),

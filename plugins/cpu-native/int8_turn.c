@@ -38,6 +38,15 @@ static void turn_block(const uint8_t *from, int64_t from_step, uint8_t *to, int6
         _mm_storeu_si128((__m128i *)(void *)(to + i * to_step), x[i]);
 }
 
+static void weave_block(const uint8_t *a, const uint8_t *b, uint8_t *to)
+{
+    const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)a);
+    const __m128i y = _mm_loadu_si128((const __m128i *)(const void *)b);
+
+    _mm_storeu_si128((__m128i *)(void *)to, _mm_unpacklo_epi8(x, y));
+    _mm_storeu_si128((__m128i *)(void *)(to + BLOCK), _mm_unpackhi_epi8(x, y));
+}
+
 /* How many columns are done: the last one is not, since behind it nothing may be written. */
 static int64_t turn_3(const uint8_t *from, int64_t from_step, int64_t columns, uint8_t *to)
 {
@@ -68,6 +77,14 @@ static int64_t turn_3(const uint8_t *from, int64_t from_step, int64_t columns, u
     (void)columns;
     (void)to;
     return 0;
+}
+
+static void weave_block(const uint8_t *a, const uint8_t *b, uint8_t *to)
+{
+    for (int i = 0; i < BLOCK; i++) {
+        to[2 * i] = a[i];
+        to[2 * i + 1] = b[i];
+    }
 }
 
 static void turn_block(const uint8_t *from, int64_t from_step, uint8_t *to, int64_t to_step)
@@ -115,4 +132,18 @@ void native_int8_turn_sums(const int32_t *from, int64_t from_step, int64_t rows,
             for (i = c; i < c + BLOCK && i < columns; i++)
                 for (k = r; k < r + BLOCK && k < rows; k++)
                     to[i * to_step + k] = from[k * from_step + i];
+}
+
+void native_int8_weave(const uint8_t *a, const uint8_t *b, int64_t n, uint8_t *to)
+{
+    int64_t i;
+
+    for (i = 0; i < n && n >= BLOCK; i += BLOCK) {
+        const int64_t at = begin_of(i, n);
+        weave_block(a + at, b + at, to + 2 * at);
+    }
+    for (i = 0; i < n && n < BLOCK; i++) {
+        to[2 * i] = a[i];
+        to[2 * i + 1] = b[i];
+    }
 }

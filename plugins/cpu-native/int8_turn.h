@@ -11,4 +11,7 @@ void native_int8_turn(const uint8_t *from, int64_t from_step, int64_t rows, int6
 void native_int8_turn_sums(const int32_t *from, int64_t from_step, int64_t rows, int64_t columns,
                            int32_t *to, int64_t to_step);
 
+/* to[2 * i] = a[i] and to[2 * i + 1] = b[i] for n of both. */
+void native_int8_weave(const uint8_t *a, const uint8_t *b, int64_t n, uint8_t *to);
+
 #endif

@@ -199,6 +199,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_bf16_grad.c \
 	plugins/cpu-native/program_branches.c \
 	plugins/cpu-native/program_bytes.c \
+	plugins/cpu-native/program_bytes_channels.c \
 	plugins/cpu-native/program_bytes_run.c \
 	plugins/cpu-native/program_bytes_scale.c \
 	plugins/cpu-native/program_chain.c \

@@ -238,6 +238,8 @@ bool native_pads_pixels(const native_ir *ir, const native_item *item, int64_t *b
 
 /* Whether the item cuts channels out of an image, from *first on. */
 bool native_cuts_channels(const native_ir *ir, const native_item *item, int64_t *first);
+/* The same of any type. */
+bool native_cuts_images(const native_ir *ir, const native_item *item, int64_t *first);
 /* Of item `at`, which is DEPTHWISE: what it reads has as many channels as its weights. */
 void native_repeat_channels(native_ir *ir, int at);
 /* Whether the item does so, each channel *times. */

@@ -15,7 +15,7 @@
 
 /* ---- which ---- */
 
-bool native_cuts_channels(const native_ir *ir, const native_item *item, int64_t *first)
+bool native_cuts_images(const native_ir *ir, const native_item *item, int64_t *first)
 {
     const native_value *x, *y = &ir->values[item->output];
     const native_strided *s;
@@ -27,8 +27,7 @@ bool native_cuts_channels(const native_ir *ir, const native_item *item, int64_t 
         return false;
     x = &ir->values[item->inputs[0]];
     s = &ir->strided[item->strided];
-    if (x->rank != 4 || y->rank != 4 || s->rank != 4 || x->dtype != TFR_DTYPE_F32 ||
-        y->dtype != TFR_DTYPE_F32 || s->to_offset != 0)
+    if (x->rank != 4 || y->rank != 4 || s->rank != 4 || x->dtype != y->dtype || s->to_offset != 0)
         return false;
     native_lies_plain(x, &lies);
     native_lies_plain(y, &to);
@@ -40,6 +39,11 @@ bool native_cuts_channels(const native_ir *ir, const native_item *item, int64_t 
     }
     *first = s->offset / plane;
     return s->offset % plane == 0 && *first + y->dims[1] <= x->dims[1];
+}
+
+bool native_cuts_channels(const native_ir *ir, const native_item *item, int64_t *first)
+{
+    return ir->values[item->output].dtype == TFR_DTYPE_F32 && native_cuts_images(ir, item, first);
 }
 
 /* As dims [N, C, times, H, W], through the third of which it does not step. */

@@ -113,6 +113,10 @@ void native_plan_concat(native_planner *p, const native_item *item)
         native_plan_channels(p, item);
         return;
     }
+    if (native_is_joined(p->ir, item)) {
+        native_plan_joined(p, item);
+        return;
+    }
     c = native_keep(p, sizeof *c + (size_t)item->n_inputs * sizeof *c->parts);
     if (!c)
         return;

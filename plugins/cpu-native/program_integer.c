@@ -351,4 +351,5 @@ void native_fuse_integers(native_ir *ir)
     ir->failed = ir->failed || !makers;
     free(makers);
     drop_unread(ir);
+    native_join_channels(ir);
 }

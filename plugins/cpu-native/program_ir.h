@@ -157,9 +157,9 @@ typedef struct native_item {
     /* CONV, DEPTHWISE, POOL */
     int64_t kernel[2], stride[2], dilation[2], pad[2]; /* padding at the beginning */
     native_depth depth; /* CONV, PAD; POOL: over frames, or with size alone inside of each */
-    int64_t groups;     /* CONV: 0 or 1 = none */
-    int64_t whole[2],
-        first[2]; /* CONV: kernel is of the weights' window, if not 0, from a tap on */
+    int64_t groups;     /* CONV, CONCAT of program_bytes_channels.c: 0 or 1 = none */
+    int64_t whole[2], first[2]; /* CONV: kernel is of the weights' window, if not 0, from a tap on;
+                                   that CONCAT: first[0] is its first channel */
     bool average, count_padding;
     float count;
     bool plain_source; /* CONV: few channels, the source is plain and padded */
