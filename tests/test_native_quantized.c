@@ -314,6 +314,13 @@ TEST(pools_and_a_mean_are_those_of_float32)
               U8("z", "Conv(q,v)", ".05", "120")
                   U8("m", "GlobalAveragePool(z)", ".02", "120") "out m",
           .02f, 9);
+    check("in x ? 20 9 8; const w 24 20 3 3;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              U8("z", "Conv(q,v)", ".05", "120")
+                  U8("m", "ReduceMean{keepdims=0}(z,[2,3])", ".02", "120") "out m",
+          .02f, 5);
+    check_floats("in x ? 20 9 8; const w 24 20 3 3;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+                     U8("z", "Conv(q,v)", ".05", "120") "out ReduceMean(z,[-2,-1])",
+                 .05f, 4);
 }
 
 TEST(batch_norms_are_a_factor_and_a_term_for_each_channel)

@@ -330,6 +330,22 @@ static void turn_around(const native_ir *ir, native_item *item)
     item->inputs[1] = first;
 }
 
+/* ReduceMean over all pixels is a mean, too. */
+static void find_mean(native_ir *ir, const int *makers, int i)
+{
+    native_item *item = &ir->items[i], old = *item;
+
+    if (item->kind == NATIVE_ITEM_REDUCE) {
+        if (!item->mean || item->axes != 12 || ir->values[item->inputs[0]].rank != 4)
+            return;
+        item->kind = NATIVE_ITEM_MEAN;
+        item->n_inputs = 1;
+    }
+    find_function(ir, makers, i);
+    if (item->integer < 0)
+        *item = old;
+}
+
 void native_find_bytes(native_ir *ir, const int *makers)
 {
     int i;
@@ -348,8 +364,9 @@ void native_find_bytes(native_ir *ir, const int *makers)
             find_table(ir, makers, i);
         if (item->kind == NATIVE_ITEM_BINARY && !find_gate(ir, makers, i))
             turn_around(ir, item);
-        if (item->integer < 0 &&
-            (item->kind == NATIVE_ITEM_BINARY || item->kind == NATIVE_ITEM_MEAN))
+        if (item->integer < 0 && item->kind == NATIVE_ITEM_BINARY)
             find_function(ir, makers, i);
+        else if (item->kind == NATIVE_ITEM_MEAN || item->kind == NATIVE_ITEM_REDUCE)
+            find_mean(ir, makers, i);
     }
 }
