@@ -264,6 +264,7 @@ typedef struct rounding {
     pair_f scale;
     __m256 less, more; /* zero, and a little */
     __m256i low, high, order;
+    int cols;
 } rounding;
 
 static inline rounding rounding_of(const native_int8_band *b)
@@ -277,7 +278,8 @@ static inline rounding rounding_of(const native_int8_band *b)
                       .more = _mm256_set1_ps((float)f->zero + LITTLE),
                       .low = _mm256_set1_epi8((char)f->low),
                       .high = _mm256_set1_epi8((char)f->high),
-                      .order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)};
+                      .order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7),
+                      .cols = b->cols};
 }
 
 /* Of the sums of a row: 16 bits of columns 0-3, 8-11, 4-7, 12-15. */
@@ -316,23 +318,35 @@ static inline __attribute__((always_inline)) __m256i within(const bool is_signed
                      : _mm256_min_epu8(_mm256_max_epu8(x, low), high);
 }
 
-/* Writes two rows; whether all of them are sure. */
-static inline __attribute__((always_inline)) bool
-put_pair(const bool is_signed, const rounding *r, around x, around y, uint8_t *to, uint8_t *other)
+/* The first `cols` of 16, which are all where whole says so. */
+static inline __attribute__((always_inline)) void put_columns(const bool whole, int cols,
+                                                              __m128i bytes, uint8_t *to)
+{
+    uint8_t some[NR];
+
+    _mm_storeu_si128((__m128i *)(void *)(whole ? to : some), bytes);
+    if (!whole)
+        copy_some(to, some, cols);
+}
+
+/* Writes two rows; whether all of them are sure, those of no column, too. */
+static inline __attribute__((always_inline)) bool put_pair(const bool is_signed, const bool whole,
+                                                           const rounding *r, around x, around y,
+                                                           uint8_t *to, uint8_t *other)
 {
     const __m256i below = to_type(is_signed, x.below, y.below);
     const __m256i above = to_type(is_signed, x.above, y.above);
     const __m256i bytes =
         _mm256_permutevar8x32_epi32(within(is_signed, below, r->low, r->high), r->order);
 
-    _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(bytes));
-    _mm_storeu_si128((__m128i *)(void *)other, _mm256_extracti128_si256(bytes, 1));
+    put_columns(whole, r->cols, _mm256_castsi256_si128(bytes), to);
+    put_columns(whole, r->cols, _mm256_extracti128_si256(bytes, 1), other);
     return _mm256_movemask_epi8(_mm256_cmpeq_epi8(below, above)) == -1;
 }
 
-/* All 16 columns, nothing added. Bits of the result are rows to do again. */
+/* Nothing added. Bits of the result are rows to do again. */
 static inline __attribute__((always_inline)) uint64_t
-finish_pairs(const native_int8_band *b, const bool corrects, const bool is_signed)
+finish_pairs(const native_int8_band *b, const bool whole, const bool corrects, const bool is_signed)
 {
     const rounding r = rounding_of(b);
     const int rows = b->rows;
@@ -343,17 +357,30 @@ finish_pairs(const native_int8_band *b, const bool corrects, const bool is_signe
         const int other = row + 1 < rows ? 1 : 0;
         const around x = row_around(b, row, corrects, &r);
         const around y = row_around(b, row + other, corrects, &r);
-        if (!put_pair(is_signed, &r, x, y, to, to + other * b->ldc))
+        if (!put_pair(is_signed, whole, &r, x, y, to, to + other * b->ldc))
             again |= (uint64_t)(1 + 2 * other) << row;
     }
     return again;
 }
 
+static uint64_t finish_all_pairs(const native_int8_band *b, bool corrects)
+{
+    const bool whole = b->cols == NR;
+
+    if (b->finish->result == NATIVE_INT8_TO_I8) {
+        if (corrects)
+            return whole ? finish_pairs(b, true, true, true) : finish_pairs(b, false, true, true);
+        return whole ? finish_pairs(b, true, false, true) : finish_pairs(b, false, false, true);
+    }
+    if (corrects)
+        return whole ? finish_pairs(b, true, true, false) : finish_pairs(b, false, true, false);
+    return whole ? finish_pairs(b, true, false, false) : finish_pairs(b, false, false, false);
+}
+
 /* Whether finish_pairs does it, with nothing taken off for zero points. */
 static inline bool is_for_pairs(const native_int8_band *b)
 {
-    return b->cols == NR && !b->with && !b->row_sums && !b->row_zeros &&
-           has_small_scales(b->columns);
+    return !b->with && !b->row_sums && !b->row_zeros && has_small_scales(b->columns);
 }
 
 static uint64_t finish_most(const native_int8_band *b)
@@ -364,10 +391,8 @@ static uint64_t finish_most(const native_int8_band *b)
         return whole ? finish_rows(b, true, true, true) : finish_rows(b, true, false, true);
     if (b->with)
         return whole ? finish_rows(b, true, true, false) : finish_rows(b, true, false, false);
-    if (whole && has_small_scales(b->columns) && b->finish->result == NATIVE_INT8_TO_I8)
-        return corrects ? finish_pairs(b, true, true) : finish_pairs(b, false, true);
-    if (whole && has_small_scales(b->columns))
-        return corrects ? finish_pairs(b, true, false) : finish_pairs(b, false, false);
+    if (has_small_scales(b->columns))
+        return finish_all_pairs(b, corrects);
     if (corrects)
         return whole ? finish_rows(b, false, true, true) : finish_rows(b, false, false, true);
     return whole ? finish_rows(b, false, true, false) : finish_rows(b, false, false, false);

@@ -37,11 +37,10 @@ static inline __attribute__((always_inline)) __m256i dot(const bool octet, __m25
 
 typedef __m256i list_sums[LIST_ROWS][2];
 
-/* Octets, or quads. */
-static inline __attribute__((always_inline)) void add_bytes(const int rows, const bool octets,
-                                                            list_sums s, const native_int8_tile *t,
-                                                            const native_int8_eight *e, int n,
-                                                            const int8_t *b)
+/* Octets, or quads. vectors: 2, or 1 where the second one's columns are none. */
+static inline __attribute__((always_inline)) void
+add_bytes(const int rows, const int vectors, const bool octets, list_sums s,
+          const native_int8_tile *t, const native_int8_eight *e, int n, const int8_t *b)
 {
     for (; n > 0; n--, e++, b += NATIVE_LIST_BYTES) {
         const uint8_t *a = t->a + e->first;
@@ -54,7 +53,8 @@ static inline __attribute__((always_inline)) void add_bytes(const int rows, cons
             const __m256i x = _mm256_shuffle_epi8(all, first);
             const __m256i y = _mm256_shuffle_epi8(all, last);
             s[i][0] = plus(s[i][0], dot(octets, x, b0, y, b1));
-            s[i][1] = plus(s[i][1], dot(octets, x, c0, y, c1));
+            if (vectors > 1)
+                s[i][1] = plus(s[i][1], dot(octets, x, c0, y, c1));
         }
     }
 }
@@ -65,8 +65,8 @@ static inline __m256i wide_places(const uint8_t *term)
     return _mm256_set1_epi32((int)(0x80008000u | term[0] | (uint32_t)term[1] << 16));
 }
 
-static inline __attribute__((always_inline)) void add_wides(const int rows, list_sums s,
-                                                            const native_int8_tile *t,
+static inline __attribute__((always_inline)) void add_wides(const int rows, const int vectors,
+                                                            list_sums s, const native_int8_tile *t,
                                                             const native_int8_eight *e, int n,
                                                             const int8_t *b)
 {
@@ -79,14 +79,15 @@ static inline __attribute__((always_inline)) void add_wides(const int rows, list
             {
                 const __m256i x = _mm256_shuffle_epi8(window_at(a + i * t->a_step), places);
                 s[i][0] = plus(s[i][0], _mm256_madd_epi16(x, b0));
-                s[i][1] = plus(s[i][1], _mm256_madd_epi16(x, c0));
+                if (vectors > 1)
+                    s[i][1] = plus(s[i][1], _mm256_madd_epi16(x, c0));
             }
         }
     }
 }
 
-static inline __attribute__((always_inline)) void sum_lists(const int rows, list_sums s,
-                                                            const native_int8_tile *t)
+static inline __attribute__((always_inline)) void sum_lists(const int rows, const int vectors,
+                                                            list_sums s, const native_int8_tile *t)
 {
     const native_int8_lists *l = (const native_int8_lists *)(const void *)t->b;
     const native_int8_eight *e = (const native_int8_eight *)(const void *)(l + 1);
@@ -96,20 +97,21 @@ static inline __attribute__((always_inline)) void sum_lists(const int rows, list
     {
         s[i][0] = s[i][1] = _mm256_setzero_si256();
     }
-    add_bytes(rows, true, s, t, e, l->octets, b);
+    add_bytes(rows, vectors, true, s, t, e, l->octets, b);
     e += l->octets;
     b += (int64_t)l->octets * NATIVE_LIST_BYTES;
-    add_bytes(rows, false, s, t, e, l->quads, b);
+    add_bytes(rows, vectors, false, s, t, e, l->quads, b);
     e += l->quads;
     b += (int64_t)l->quads * NATIVE_LIST_BYTES;
-    add_wides(rows, s, t, e, l->wides, b);
+    add_wides(rows, vectors, s, t, e, l->wides, b);
 }
 
-static inline __attribute__((always_inline)) void list_of(const int rows, const native_int8_tile *t)
+static inline __attribute__((always_inline)) void list_of(const int rows, const int vectors,
+                                                          const native_int8_tile *t)
 {
     list_sums s;
 
-    sum_lists(rows, s, t);
+    sum_lists(rows, vectors, s, t);
     EVERY(int i = 0; i < rows; i++)
     {
         I_STORE(t->sums + i * NR, s[i][0]);
@@ -119,18 +121,23 @@ static inline __attribute__((always_inline)) void list_of(const int rows, const 
 
 static void list_tile(const native_int8_tile *t)
 {
+    const bool half = t->cols <= NR / 2;
+
     switch (t->rows) {
     case 1:
-        list_of(1, t);
+        list_of(1, 2, t);
         break;
     case 2:
-        list_of(2, t);
+        list_of(2, 2, t);
         break;
     case 3:
-        list_of(3, t);
+        list_of(3, 2, t);
         break;
     default:
-        list_of(4, t);
+        if (half)
+            list_of(4, 1, t);
+        else
+            list_of(4, 2, t);
     }
 }
 
@@ -153,8 +160,10 @@ static inline __attribute__((always_inline)) pair_i with_term(const __m256i *s, 
 }
 
 /* As many rows as are in fours; how many. */
-static inline __attribute__((always_inline)) int
-finish_lists(const bool is_signed, const native_int8_tile *tile, const native_int8_band *band)
+static inline __attribute__((always_inline)) int finish_lists(const bool is_signed,
+                                                              const int vectors, const bool whole,
+                                                              const native_int8_tile *tile,
+                                                              const native_int8_band *band)
 {
     const rounding r = rounding_of(band);
     native_int8_tile t = *tile;
@@ -163,13 +172,13 @@ finish_lists(const bool is_signed, const native_int8_tile *tile, const native_in
 
     for (; row + LIST_ROWS <= band->rows; row += LIST_ROWS, t.a += LIST_ROWS * t.a_step) {
         list_sums s;
-        sum_lists(LIST_ROWS, s, &t);
+        sum_lists(LIST_ROWS, vectors, s, &t);
         EVERY(int i = 0; i < LIST_ROWS; i += 2)
         {
             uint8_t *next = to + band->ldc;
             const around x = sums_around(with_term(s[i], &r), &r);
             const around y = sums_around(with_term(s[i + 1], &r), &r);
-            if (!put_pair(is_signed, &r, x, y, to, next)) {
+            if (!put_pair(is_signed, whole, &r, x, y, to, next)) {
                 int32_t sums[2 * NR]; /* a copy, so that s has no address */
                 EVERY(int j = 0; j < 4; j++)
                 {
@@ -183,10 +192,19 @@ finish_lists(const bool is_signed, const native_int8_tile *tile, const native_in
     return row;
 }
 
+static inline __attribute__((always_inline)) int
+finish_lists_of(const bool is_signed, const native_int8_tile *t, const native_int8_band *band)
+{
+    if (band->cols == NR)
+        return finish_lists(is_signed, 2, true, t, band);
+    return band->cols > NR / 2 ? finish_lists(is_signed, 2, false, t, band)
+                               : finish_lists(is_signed, 1, false, t, band);
+}
+
 static int list_panel(const native_int8_tile *t, const native_int8_band *band)
 {
     if (!is_for_avx2(band->finish) || !is_for_pairs(band))
         return 0;
-    return band->finish->result == NATIVE_INT8_TO_I8 ? finish_lists(true, t, band)
-                                                     : finish_lists(false, t, band);
+    return band->finish->result == NATIVE_INT8_TO_I8 ? finish_lists_of(true, t, band)
+                                                     : finish_lists_of(false, t, band);
 }

@@ -193,7 +193,7 @@ static void run_panel(const block *b, int64_t panel, native_int8_columns *column
 
     t.b = native_int8_panel(p, b->args->packed, panel);
     t.groups = int8_ceil_div(p->shape.k, native_int8_group(way));
-    band.cols = (int)int8_smaller(way->nr, p->shape.n - column);
+    t.cols = band.cols = (int)int8_smaller(way->nr, p->shape.n - column);
     take_columns(p, b->args, panel, b->b_zeros, columns);
     if (way->panel) {
         set_band(b, 0, column, &band);

@@ -12,7 +12,9 @@
  */
 #define EVERY _Pragma("GCC unroll 12") for
 
-static inline __attribute__((always_inline)) void tile_of(const int rows, const native_int8_tile *t)
+/* vectors: NV, or one less where the last one's columns are none, whose sums are 0 then. */
+static inline __attribute__((always_inline)) void tile_of(const int rows, const int vectors,
+                                                          const native_int8_tile *t)
 {
     const int8_t *b = t->b;
     ivec s[MR][NV];
@@ -28,14 +30,14 @@ static inline __attribute__((always_inline)) void tile_of(const int rows, const 
     for (g = 0; g < t->groups; g++, b += NV * GROUP_BYTES) {
         const uint8_t *a = t->a + g * 4, *later = a + 3 * t->a_step;
         ivec columns[NV];
-        EVERY(int v = 0; v < NV; v++)
+        EVERY(int v = 0; v < vectors; v++)
         {
             columns[v] = I_GROUP(b + v * GROUP_BYTES);
         }
         EVERY(int i = 0; i < rows; i++)
         {
             const ivec x = I_ALL((i < 3 ? a : later) + (i < 3 ? i : i - 3) * t->a_step);
-            EVERY(int v = 0; v < NV; v++)
+            EVERY(int v = 0; v < vectors; v++)
             {
                 s[i][v] = I_DOT(s[i][v], x, columns[v]);
                 I_KEEP(s[i][v]);
@@ -53,10 +55,15 @@ static inline __attribute__((always_inline)) void tile_of(const int rows, const 
 
 static void tile(const native_int8_tile *t)
 {
+    const bool less = t->cols <= (NV - 1) * LANES;
+
     switch (t->rows) {
 #define HEIGHT(rows)                                                                               \
     case rows:                                                                                     \
-        tile_of(rows, t);                                                                          \
+        if (less && rows >= MR - 1)                                                                \
+            tile_of(rows, NV - 1, t);                                                              \
+        else                                                                                       \
+            tile_of(rows, NV, t);                                                                  \
         break
         HEIGHT(1);
         HEIGHT(2);

@@ -27,6 +27,7 @@ typedef struct native_int8_tile {
     int64_t groups;  /* of terms that a lane sums at a time */
     int32_t *sums;   /* [rows][nr] */
     int rows;
+    int cols; /* that are wanted: sums of others may be anything */
 } native_int8_tile;
 
 /* The columns of a panel, those behind the last one as well. */

@@ -213,7 +213,7 @@ static void multiply(const block *b, const int16_t *panel, int64_t begin, int64_
 {
     const native_int8_winograd *w = b->w;
     const int64_t mr = w->way->mr, channels = w->shape.window.channels;
-    native_int8_tile t = {.a_step = w->row_step * 2, .groups = channels / 2};
+    native_int8_tile t = {.a_step = w->row_step * 2, .groups = channels / 2, .cols = COLUMNS};
     int64_t i;
     int p;
 
