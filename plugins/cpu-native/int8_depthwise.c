@@ -8,6 +8,9 @@
  * of 3 x 3, which are nearly all, such pixels are computed together (native_int8_line). Zero points
  * of A are taken off at the end, by the sums of the weights; those of B were taken off when they
  * were packed. Sums of 256 taps stay below 256 * 255 * 255 < 2^24.
+ *
+ * Where the last channels are fewer than 16, those of the next pixel are read with them and
+ * multiplied by weights that are 0; they are copied where that would be behind the end of A.
  */
 #include <string.h>
 
@@ -97,6 +100,7 @@ typedef struct strip {
     int64_t channel, channels; /* of N */
     int rows, pairs, n_parts;
     bool has_lines;
+    bool has_all; /* 16 channels may be read wherever a tap is, the last ones' neighbours, too */
     part parts[MOST_ROWS];
 } strip;
 
@@ -239,11 +243,39 @@ static void find_lines(strip *s, int64_t *at)
     }
 }
 
-static void find_strip(strip *s)
+/*
+ * Whether 16 channels from the last multiple of 16 on lie in the memory of A for every tap of the
+ * strip, of which no one is behind the end of the last line that the last row reads.
+ */
+static bool reads_all(const strip *s)
+{
+    const native_int8_shape *shape = s->shape;
+    const native_int8_window *w = &shape->window;
+    const int64_t row = s->first + s->rows - 1, pixels = w->out[0] * w->out[1];
+    const int64_t begin = s->channel + (s->channels - 1) / CHANNELS * CHANNELS;
+    int64_t line, last, end;
+
+    if (shape->n % CHANNELS == 0)
+        return true;
+    if (w->rank != 2)
+        return false;
+    line =
+        row % pixels / w->out[1] * w->stride[0] - w->pad[0] + (w->kernel[0] - 1) * w->dilation[0];
+    if (row / pixels > s->first / pixels) /* the strip has the end of an image, too */
+        line = w->in[0] - 1;
+    line = int8_smaller(line < 0 ? 0 : line, w->in[0] - 1);
+    last = row / pixels * w->image_step + ((line + 1) * w->in[1] - 1) * w->pixel_step;
+    end = (shape->m / pixels - 1) * w->image_step + (w->in[0] * w->in[1] - 1) * w->pixel_step;
+    return last + begin + CHANNELS <= end + shape->n;
+}
+
+static void find_strip(strip *s, bool can_have_lines)
 {
     const native_int8_window *w = &s->shape->window;
     int64_t at[1 + NATIVE_INT8_AXES] = {0}, row = s->first;
 
+    s->has_all = reads_all(s);
+    s->has_lines = can_have_lines && s->has_all;
     for (int d = w->rank - 1; d >= 0; d--) {
         at[1 + d] = row % w->out[d];
         row /= w->out[d];
@@ -255,13 +287,13 @@ static void find_strip(strip *s)
         find_all(s, at);
 }
 
-/* Whether the way has them; then all channels are in 16 that may be read. */
+/* Whether the way has them, where 16 channels may be read. */
 static bool can_have_lines(const native_int8_shape *s, const native_int8_way *way)
 {
     const native_int8_window *w = &s->window;
 
-    return way->line && is_3_by_3(s) && w->out[1] >= LEAST_LINE && s->n % CHANNELS == 0 &&
-           w->dilation[1] == 1 && w->stride[1] <= 2;
+    return way->line && is_3_by_3(s) && w->out[1] >= LEAST_LINE && w->dilation[1] == 1 &&
+           w->stride[1] <= 2;
 }
 
 /* ---- channels ---- */
@@ -348,7 +380,7 @@ static void run_strip(strip *s, const native_int8_way *way)
         const int64_t column = s->channel + n;
         all.taps = s->taps;
         all.channel = n;
-        if (n + CHANNELS > s->channels) {
+        if (n + CHANNELS > s->channels && !s->has_all) {
             copy_taps(s, n, lines, copied);
             all.taps = copied;
             all.channel = 0;
@@ -364,16 +396,16 @@ void native_int8_depthwise_run(const native_int8_cpu *cpu, const native_int8_sha
                                const native_int8_args *args, int64_t begin, int64_t end)
 {
     strip s = {.shape = shape, .args = args, .pairs = (int)pairs_of(shape)};
+    const bool lines = can_have_lines(shape, cpu->depthwise);
     int64_t most = MOST_ADDRESSES / (2 * s.pairs);
 
     memset(s.zeros, args->a_zero, sizeof s.zeros);
     most = most > MOST_ROWS ? MOST_ROWS : most;
-    s.has_lines = can_have_lines(shape, cpu->depthwise);
     for (s.channel = 0; s.channel < shape->n; s.channel += LINE) {
         s.channels = int8_smaller(LINE, shape->n - s.channel);
         for (s.first = begin; s.first < end; s.first += s.rows) {
             s.rows = (int)int8_smaller(most, end - s.first);
-            find_strip(&s);
+            find_strip(&s, lines);
             run_strip(&s, cpu->depthwise);
         }
     }
