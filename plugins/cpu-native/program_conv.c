@@ -131,10 +131,29 @@ static int group_size(const native_isa *isa, int blocks, bool pooled)
     return blocks < most ? blocks : pooled ? 1 : most;
 }
 
-void native_make_groups(native_planner *p, native_tiles *c, int blocks)
+/*
+ * The same where a tile has pixels of one row of so many alone: what costs least by the sums, of
+ * which less than 8 wait for each other, and by what is read for each step of them.
+ */
+static int group_size_in_row(const native_isa *isa, int blocks, int64_t row)
 {
-    int size = group_size(p->isa, blocks, c->pooled), at = 0;
+    double least = INFINITY;
+    int best = 1, b;
+
+    for (b = 1; b <= NATIVE_MAX_BLOCKS && b <= blocks && isa->max_pixels[b]; b++) {
+        const int64_t tiles = (row + isa->max_pixels[b] - 1) / isa->max_pixels[b];
+        const double pixels = (double)row / (double)tiles;
+        const double cost = (double)blocks / b * (double)tiles * (fmax(8, b * pixels) + b + pixels);
+        best = cost < least ? b : best;
+        least = fmin(cost, least);
+    }
+    return best;
+}
+
+static void split_blocks(native_planner *p, native_tiles *c, int blocks, int size)
+{
     int16_t *first = native_keep(p, ((size_t)blocks + 1) * sizeof *first);
+    int at = 0;
 
     if (!first)
         return;
@@ -148,6 +167,17 @@ void native_make_groups(native_planner *p, native_tiles *c, int blocks)
     c->first_block = first;
 }
 
+void native_make_groups(native_planner *p, native_tiles *c, int blocks)
+{
+    split_blocks(p, c, blocks, group_size(p->isa, blocks, c->pooled));
+}
+
+/* Taps of a tile: of the window those that its outputs have, where these lie apart. */
+static int64_t taps_at_once(const native_tiles *c)
+{
+    return c->phases > 1 ? (c->n_taps + c->phases - 1) / c->phases : c->n_taps;
+}
+
 /*
  * source_bytes: that one tile reads. Weights of a chunk stay in the first cache, what the groups
  * read in half of the second: of 32 and 512 KiB, tiles of AVX2 that have both from the next cache
@@ -156,7 +186,7 @@ void native_make_groups(native_planner *p, native_tiles *c, int blocks)
 void native_make_chunks(const native_planner *p, native_tiles *c, int64_t source_bytes)
 {
     int64_t tap_bytes = (int64_t)native_largest_group(c) * p->isa->lanes * (int64_t)sizeof(float);
-    int64_t bytes = c->plain ? tap_bytes : tap_bytes * c->n_taps * p->isa->lanes;
+    int64_t bytes = c->plain ? tap_bytes : tap_bytes * taps_at_once(c) * p->isa->lanes;
     int64_t all = c->samples * c->n_tiles;
     int in = c->plain ? c->n_taps : c->n_in;
 
@@ -172,6 +202,8 @@ void native_make_chunks(const native_planner *p, native_tiles *c, int64_t source
                          : all;
     if (c->block_tiles < 16)
         c->block_tiles = 16;
+    if (c->phases > 1 && c->block_tiles > c->n_tiles / c->phases)
+        c->block_tiles = c->n_tiles / c->phases;
     if (c->block_tiles > all)
         c->block_tiles = all;
 }
@@ -274,6 +306,10 @@ void native_plan_conv(native_planner *p, const native_item *item)
     c->n_in = (int)(c->plain ? 1 : (ins + lanes - 1) / lanes);
     if (item->groups > 1)
         native_group_channels(p, c, item, (int)blocks);
+    else if (native_tiles_are_apart(item))
+        split_blocks(p, c, (int)blocks,
+                     group_size_in_row(p->isa, (int)blocks,
+                                       (y->dims[3] + item->stride[1] - 1) / item->stride[1]));
     else
         native_make_groups(p, c, (int)blocks);
     c->terms = c->plain ? c->n_taps : c->n_in * lanes * taps;
@@ -284,6 +320,8 @@ void native_plan_conv(native_planner *p, const native_item *item)
     c->to_sample = blocks * lanes * out_pixels;
     if (!c->first_block || !native_make_tile_table(p, c, item))
         return;
+    if (c->places && item->dilation[0] == 1 && item->dilation[1] == 1 && !c->plain)
+        c->phases = smaller(item->stride[0], y->dims[2]) * smaller(item->stride[1], y->dims[3]);
     native_make_chunks(p, c, x->dims[1] * area * (int64_t)sizeof(float) / c->n_tiles);
     if (c->plain)
         make_taps(p, c, item, x);

@@ -63,9 +63,15 @@ static int32_t *add_row(int32_t *first, int32_t *place, int64_t row, int64_t n, 
     return first + tiles;
 }
 
+bool native_tiles_are_apart(const native_item *item)
+{
+    return item->kind == NATIVE_ITEM_CONV_GRAD_INPUT && item->stride[1] > 1;
+}
+
 /*
  * The gradient of what a convolution with steps has read: the outputs of a tile lie as far apart as
- * the steps, so that they have the same taps, and those that none of them has are left out.
+ * the steps, so that they have the same taps, and those that none of them has are left out. Tiles
+ * that have the same taps follow each other, for their weights.
  */
 static void make_apart_tiles(native_planner *p, native_tiles *c, const native_item *item,
                              const native_value *y)
@@ -74,15 +80,15 @@ static void make_apart_tiles(native_planner *p, native_tiles *c, const native_it
     const int64_t most = p->isa->max_pixels[native_largest_group(c)], pixels = height * width;
     int32_t *first = native_keep(p, ((size_t)pixels + 1) * sizeof *first), *end = first;
     int32_t *place = native_keep(p, (size_t)pixels * sizeof *place);
-    int64_t row, column;
+    int64_t down, row, column;
 
     if (!first || !place)
         return;
-    for (row = 0; row < height; row++) {
+    for (down = 0; down < item->stride[0]; down++)
         for (column = 0; column < apart && column < width; column++)
-            end = add_row(end, place + (end - first), row * width + column,
-                          (width - column + apart - 1) / apart, apart, most);
-    }
+            for (row = down; row < height; row += item->stride[0])
+                end = add_row(end, place + (end - first), row * width + column,
+                              (width - column + apart - 1) / apart, apart, most);
     c->n_tiles = end - first;
     c->first_pixel = first;
     c->places = place;
@@ -393,7 +399,7 @@ bool native_make_tile_table(native_planner *p, native_tiles *c, const native_ite
         c->apart = table->apart;
         return true;
     }
-    if (item->kind == NATIVE_ITEM_CONV_GRAD_INPUT && item->stride[1] > 1)
+    if (native_tiles_are_apart(item))
         make_apart_tiles(p, c, item, y);
     else
         native_make_tiles(p, c, y->dims[2] * y->dims[3] * (c->pooled ? 4 : 1));

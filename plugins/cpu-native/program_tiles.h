@@ -28,8 +28,8 @@ typedef struct native_tiles {
      * from shift[tile]. */
     const int32_t *offsets, *at, *shift;
     /* Of outputs that have the same taps: where a tile begins, and how far its pixels are apart. */
-    const int32_t *places; /* NULL = first_pixel, and 1 */
-    int64_t apart;
+    const int32_t *places;   /* NULL = first_pixel, and 1 */
+    int64_t apart, phases;   /* phases: so many lists of tiles with taps of their own, if not 0 */
     int n_taps, n_in, chunk; /* chunk: of n_in, or of taps if plain */
     int64_t plane, source_sample, to_sample, to_pixel, to_block;
     int64_t samples, n_tiles, block_tiles;
@@ -63,6 +63,8 @@ int native_largest_group(const native_tiles *c);
 void native_make_tiles(native_planner *p, native_tiles *c, int64_t pixels);
 /* offsets, where each pixel has one tap and they are so far apart. */
 void native_make_rows(native_planner *p, native_tiles *c, int64_t depth);
+/* Whether the outputs of a tile lie apart, in one row. */
+bool native_tiles_are_apart(const native_item *item);
 /* All of these of a convolution, and places and apart. False after an error. */
 bool native_make_tile_table(native_planner *p, native_tiles *c, const native_item *item);
 /* program_conv_weights.c: sets the item's weights, and its bias; value < 0 = it has none. */
