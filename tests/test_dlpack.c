@@ -384,7 +384,8 @@ TEST(a_later_minor_version_is_read)
 
 TEST(of_another_major_version_only_the_version_is_read)
 {
-    DLManagedTensorVersioned *p = malloc(sizeof(DLPackVersion)); /* what is behind is not there */
+    void *version = malloc(sizeof(DLPackVersion)); /* what is behind is not there */
+    DLManagedTensorVersioned *p = version;
     REQUIRE(p != NULL);
     memcpy(p, (uint32_t[]){2, 5}, sizeof(DLPackVersion));
     n_deleted = 0;
