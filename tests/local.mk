@@ -882,6 +882,7 @@ tests_test_winograd_LDADD = \
 	plugins/cpu-native/tfrun_native_la-program_conv.lo \
 	plugins/cpu-native/tfrun_native_la-program_conv_groups.lo \
 	plugins/cpu-native/tfrun_native_la-program_conv_weights.lo \
+	plugins/cpu-native/tfrun_native_la-program_tile_cut.lo \
 	plugins/cpu-native/tfrun_native_la-program_tile_table.lo \
 	plugins/cpu-native/tfrun_native_la-program_winograd.lo \
 	plugins/cpu-native/tfrun_native_la-program_winograd_form.lo \

@@ -29,6 +29,19 @@ TEST(strides_and_dilations_are_kept)
     check("in x ? 24 9 9; const w 16 24 5 3; y = Relu(x); out Conv{pads=2,1,2,1;strides=1,2}(y,w)");
 }
 
+/* Most taps of most outputs lie in the padding, and tiles end where one does. */
+TEST(dilations_near_the_size_keep_the_taps_inside)
+{
+    check("in x ? 40 16 16; const w 64 40 3 3; const b 64; y = Relu(x);"
+          "out Relu(Conv{pads=12,12,12,12;dilations=12,12}(y,w,b))");
+    check("in x ? 40 13 11; const w 33 40 3 3; y = Relu(x);"
+          "out Conv{pads=7,5,7,5;dilations=7,5}(y,w)");
+    check("in x ? 64 17 13; const w 64 16 3 3; y = Relu(x);"
+          "out Add(y,Conv{group=4;pads=6,6,6,6;dilations=6,6}(y,w))");
+    check("in x ? 24 7 9 10; const w 32 24 3 3 3; y = Relu(x);"
+          "out Conv{pads=3,4,5,3,4,5;dilations=3,4,5}(y,w)");
+}
+
 TEST(convolutions_over_three_axes_stay_in_the_program)
 {
     check("in x ? 3 5 9 8; const w 20 3 3 5 3; const b 20; const v 33 20 3 3 3;"
@@ -454,6 +467,7 @@ static const test_case cases[] = {
     CASE(a_convolution_of_few_channels_begins_a_chain),
     CASE(square_kernels_keep_size_and_channels),
     CASE(strides_and_dilations_are_kept),
+    CASE(dilations_near_the_size_keep_the_taps_inside),
     CASE(convolutions_over_three_axes_stay_in_the_program),
     CASE(depthwise_convolutions_over_three_axes_stay_between_dense_ones),
     CASE(what_stands_around_convolutions_over_three_axes_stays_with_them),

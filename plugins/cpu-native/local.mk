@@ -276,6 +276,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_stages.h \
 	plugins/cpu-native/program_stages_plan.c \
 	plugins/cpu-native/program_stages_run.c \
+	plugins/cpu-native/program_tile_cut.c \
 	plugins/cpu-native/program_tile_table.c \
 	plugins/cpu-native/program_steps.h \
 	plugins/cpu-native/program_tiles.h \

@@ -20,6 +20,7 @@ enum {
     BESIDE_WEIGHTS = 12 * 1024, /* bytes of the first cache that a chunk leaves to all else */
     LEAST_CHUNK = 8 * 1024,
     FEW_TILES = 48,
+    FEW_CUT_TILES = 128,     /* of those without the taps in the padding, which take less time */
     MOST_SOURCE = 512 * 1024 /* bytes of the source that one group after the other reads */
 };
 
@@ -35,10 +36,21 @@ static void fetch_ahead(const native_tiles *c, native_tile *tile, int64_t n)
     int64_t bytes =
         tile->weights_step * (int64_t)sizeof(float) * c->isa->lanes * tile->n_taps * tile->n_groups;
 
-    if (c->plain || n > FEW_TILES)
+    if (c->plain || n > (c->cut ? FEW_CUT_TILES : FEW_TILES))
         return;
     tile->ahead = (const char *)tile->weights + bytes;
-    tile->ahead_bytes = (int)((bytes + times - 1) / times + 63) / 64 * 64;
+    if (!c->cut)
+        tile->ahead_bytes = (int)((bytes + times - 1) / times + 63) / 64 * 64;
+}
+
+/* Part i of n of what is fetched for tiles that leave taps out: these would leave out parts, too.
+ */
+static void fetch_part(const native_tile *tile, int64_t bytes, int64_t i, int64_t n)
+{
+    int64_t at;
+
+    for (at = (bytes * i / n + 63) / 64 * 64; at < bytes * (i + 1) / n; at += 64)
+        __builtin_prefetch(tile->ahead + at, 0, 2);
 }
 
 /* Tiles [begin, end) of all samples, for one group of channels and one chunk of terms. */
@@ -82,6 +94,11 @@ static void run_chunk(const native_tiles *c, const native_bases *bases, int g, i
         tile.offsets = c->offsets + c->at[t];
         tile.to = to + place;
         tile.residual = residual ? residual + c->first_block[g] * c->to_block + place : NULL;
+        if (c->cut && tile.ahead)
+            fetch_part(&tile,
+                       tile.weights_step * (int64_t)sizeof(float) * lanes * tile.n_taps *
+                           tile.n_groups,
+                       i - begin, end - begin);
         fns[c->first_pixel[t + 1] - first](&tile);
         tile.ahead += (int64_t)tile.ahead_bytes * tile.n_taps * tile.n_groups;
         if (++t == c->n_tiles) {
@@ -178,6 +195,16 @@ static int64_t taps_at_once(const native_tiles *c)
     return c->phases > 1 ? (c->n_taps + c->phases - 1) / c->phases : c->n_taps;
 }
 
+/* Is it less to read the source once for each group than all weights for each block of tiles? */
+static bool source_is_less(const native_tiles *c, int64_t source_bytes)
+{
+    const int64_t all = c->samples * c->n_tiles, source = all * source_bytes;
+    const int64_t weights =
+        c->first_block[c->n_groups] * c->isa->lanes * c->terms * (int64_t)sizeof(float);
+
+    return source * (c->n_groups - 1) < weights * ((all - 1) / c->block_tiles);
+}
+
 /*
  * source_bytes: that one tile reads. Weights of a chunk stay in the first cache, what the groups
  * read in half of the second: of 32 and 512 KiB, tiles of AVX2 that have both from the next cache
@@ -204,7 +231,7 @@ void native_make_chunks(const native_planner *p, native_tiles *c, int64_t source
         c->block_tiles = 16;
     if (c->phases > 1 && c->block_tiles > c->n_tiles / c->phases)
         c->block_tiles = c->n_tiles / c->phases;
-    if (c->block_tiles > all)
+    if (c->block_tiles > all || (c->cut && source_is_less(c, source_bytes)))
         c->block_tiles = all;
 }
 

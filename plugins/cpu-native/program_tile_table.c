@@ -19,6 +19,7 @@ struct native_tile_table {
     geometry of;
     const int32_t *first_pixel, *places, *offsets, *at, *shift;
     int64_t n_tiles, apart;
+    bool cut;
     struct native_tile_table *next;
 };
 
@@ -183,7 +184,6 @@ typedef struct finder {
     int64_t n; /* pixels of the tile */
     int32_t row[NATIVE_MAX_PIXELS], column[NATIVE_MAX_PIXELS];
     int32_t *shared; /* by number of pixels and first column: where offsets begin, or -1 */
-    int64_t fewest;  /* pixels of a tile */
 } finder;
 
 static void find_places(finder *f, int64_t tile)
@@ -228,9 +228,8 @@ static bool is_inside(const finder *f)
 static int32_t *shared_by(const finder *f)
 {
     const bool in_row = !f->c->pooled && f->row[0] == f->row[f->n - 1];
-    const int64_t sizes = f->n - f->fewest ? 1 : 0;
 
-    return &f->shared[sizes * (f->width + 1) + (in_row ? f->width : f->column[0])];
+    return &f->shared[f->n * (f->width + 1) + (in_row ? f->width : f->column[0])];
 }
 
 static int32_t *add_tile(const finder *f, int32_t shift, int32_t *to)
@@ -283,13 +282,11 @@ static void make_offsets(native_planner *p, native_tiles *c, const native_item *
                 .width = y->dims[3] * pooled,
                 .down = c->plain ? 1 : native_taps(item) / item->kernel[1],
                 .across = c->plain ? 1 : item->kernel[1]};
-    const size_t n_shared = 2 * ((size_t)f.width + 1);
-    int32_t *at = native_keep(p, (size_t)c->n_tiles * sizeof *at);
-    int32_t *shift = native_keep(p, (size_t)c->n_tiles * sizeof *shift), *all, *kept;
+    const size_t n_shared = (NATIVE_MAX_PIXELS + 1) * ((size_t)f.width + 1);
+    int32_t *at, *shift, *all, *kept;
     int64_t n;
 
     f.taps = f.down * f.across;
-    f.fewest = f.height * f.width / pooled / pooled / c->n_tiles * pooled * pooled;
     f.frame = native_frame_rows(f.height, item->depth.outs);
     f.rows = item->depth.kernel
                  ? depth_table(item, f.down, f.height, x->dims[2], x->dims[3] * step)
@@ -297,6 +294,16 @@ static void make_offsets(native_planner *p, native_tiles *c, const native_item *
     f.columns = axis_table(item, 1, f.across, f.width, x->dims[3], step);
     f.shared = malloc(n_shared * sizeof *f.shared);
     all = malloc((size_t)(f.height * f.width * f.taps) * sizeof *all);
+    if (f.rows && f.columns && !c->plain && !c->pooled && !c->places)
+        native_cut_tiles(p, c,
+                         &(native_tap_grid){.rows = f.rows,
+                                            .columns = f.columns,
+                                            .height = f.height,
+                                            .width = f.width,
+                                            .down = f.down,
+                                            .across = f.across});
+    at = native_keep(p, (size_t)c->n_tiles * sizeof *at);
+    shift = native_keep(p, (size_t)c->n_tiles * sizeof *shift);
     if (at && shift && f.rows && f.columns && f.shared && all) {
         memset(f.shared, 0xff, n_shared * sizeof *f.shared);
         n = find_offsets(&f, at, shift, all);
@@ -377,6 +384,7 @@ static void keep_table(native_planner *p, const native_tiles *c, const geometry 
                                         .shift = c->shift,
                                         .n_tiles = c->n_tiles,
                                         .apart = c->apart,
+                                        .cut = c->cut,
                                         .next = p->tables};
     p->tables = table;
 }
@@ -397,6 +405,7 @@ bool native_make_tile_table(native_planner *p, native_tiles *c, const native_ite
         c->shift = table->shift;
         c->n_tiles = table->n_tiles;
         c->apart = table->apart;
+        c->cut = table->cut;
         return true;
     }
     if (native_tiles_are_apart(item))

@@ -20,6 +20,7 @@ typedef struct native_tiles {
     const native_isa *isa;
     native_ref source, residual, to;
     bool has_residual, plain, pooled;
+    bool cut;      /* by program_tile_cut.c */
     bool straight; /* the pixels of a tile follow each other in the source, too */
     native_ref weights, bias;
     bool has_bias;
@@ -54,8 +55,17 @@ typedef struct native_packing {
     float *to;
 } native_packing;
 
+/* Of each tap of an axis the places where outputs find it, [tap][output]; below 0 = padding. */
+typedef struct native_tap_grid {
+    const int32_t *rows, *columns;
+    int64_t height, width; /* outputs */
+    int64_t down, across;  /* taps */
+} native_tap_grid;
+
 /* program_conv.c: what all tiles have of their item. */
 void native_begin_tiles(native_planner *p, native_tiles *c, const native_item *item);
+/* program_tile_cut.c: other tiles of the same pixels, if these take less. */
+void native_cut_tiles(native_planner *p, native_tiles *c, const native_tap_grid *g);
 /* program_tile_table.c */
 /* Vectors in the largest group of channels. */
 int native_largest_group(const native_tiles *c);
