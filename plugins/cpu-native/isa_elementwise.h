@@ -248,6 +248,8 @@ static inline double logarithm(double x)
     return p + infinite + zero + below;
 }
 
+#include "isa_functions.h"
+
 #define CALCULATED(op, from, in_type, result, out_type, function)                                  \
     static void span_##op##_##from(const native_span *s)                                           \
     {                                                                                              \
@@ -273,6 +275,51 @@ static inline double logarithm(double x)
             }                                                                                      \
             memcpy(to + at, block, (size_t)n * sizeof *to);                                        \
         }                                                                                          \
+    }
+
+/* Exponents that need no logarithm, and none at all. */
+static inline bool is_easy(float y)
+{
+    return y == 2.0f || y == 1.0f || y == 0.5f || !(fabsf(y) < INFINITY);
+}
+
+/* One exponent for all. */
+static void powers_of(const float *x, float y, int64_t n, float *to)
+{
+    float block[SPAN_BLOCK];
+    int64_t at, some;
+    int k, beyond;
+
+    for (at = 0; at < n; at += some) {
+        some = n - at < SPAN_BLOCK ? n - at : SPAN_BLOCK;
+        for (k = 0; k < SPAN_BLOCK; k++)
+            block[k] = 1;
+        memcpy(block, x + at, (size_t)some * sizeof *x);
+        for (beyond = 0, k = 0; k < SPAN_BLOCK; k++)
+            beyond |= !(block[k] > 0.0f) | !(block[k] < INFINITY);
+        if (y == 3.0f)
+            for (k = 0; k < SPAN_BLOCK; k++)
+                block[k] = (float)((double)block[k] * block[k] * block[k]);
+        else if (!beyond)
+            for (k = 0; k < SPAN_BLOCK; k++)
+                block[k] = (float)power_of(block[k], y);
+        else
+            for (k = 0; k < SPAN_BLOCK; k++)
+                block[k] = power(block[k], y);
+        memcpy(to + at, block, (size_t)some * sizeof *to);
+    }
+}
+
+#define POWERS(op, from, in_type, result, out_type, value)                                         \
+    BINARY(op##_each, from, in_type, result, out_type, value)                                      \
+    static void span_##op##_##from(const native_span *s)                                           \
+    {                                                                                              \
+        const in_type *y = s->in[1];                                                               \
+                                                                                                   \
+        if (s->step[0] && !s->step[1] && !is_easy(*y))                                             \
+            powers_of(s->in[0], *y, s->n, s->to);                                                  \
+        else                                                                                       \
+            span_##op##_each_##from(s);                                                            \
     }
 
 /* ---- the list: kind, op, type of the inputs, type of the output, value ---- */
@@ -301,6 +348,10 @@ static inline double logarithm(double x)
     X(UNARY, op, F32, float, F32, float, function##f(x))                                           \
     X(UNARY, op, F64, double, F64, double, function(x))
 
+#define CALCULATED_MATH(X, op, calculated, function)                                               \
+    X(CALCULATED, op, F32, float, F32, float, calculated)                                          \
+    X(UNARY, op, F64, double, F64, double, function(x))
+
 #define LOGIC(X, op, value) X(BINARY, op, BOOL, uint8_t, BOOL, uint8_t, value)
 
 #define BITS(X, kind, op, value)                                                                   \
@@ -316,8 +367,8 @@ static inline double logarithm(double x)
     LOGIC(X, And, (x != 0) & (y != 0))                                                             \
     FLOAT_MATH(X, Asin, asin)                                                                      \
     FLOAT_MATH(X, Asinh, asinh)                                                                    \
-    FLOAT_MATH(X, Atan, atan)                                                                      \
-    FLOAT_MATH(X, Atanh, atanh)                                                                    \
+    CALCULATED_MATH(X, Atan, arc_tangent, atan)                                                    \
+    CALCULATED_MATH(X, Atanh, area_tangent, atanh)                                                 \
     BITS(X, BINARY, BitwiseAnd, x &y)                                                              \
     BITS(X, UNARY, BitwiseNot, ~x)                                                                 \
     BITS(X, BINARY, BitwiseOr, x | y)                                                              \
@@ -326,7 +377,7 @@ static inline double logarithm(double x)
     FLOATS(X, BOUNDED, Clip, x)                                                                    \
     INTEGERS(X, BOUNDED, Clip, x)                                                                  \
     X(CALCULATED, Cos, F32, float, F32, float, cosine)                                             \
-    FLOAT_MATH(X, Cosh, cosh)                                                                      \
+    CALCULATED_MATH(X, Cosh, hyperbolic_cosine, cosh)                                              \
     FLOATS(X, BINARY, Div, x / y)                                                                  \
     X(BINARY, Div, I32, int32_t, I32, int32_t, divide_I32(x, y))                                   \
     X(BINARY, Div, I64, int64_t, I64, int64_t, divide_I64(x, y))                                   \
@@ -359,7 +410,7 @@ static inline double logarithm(double x)
     X(UNARY, Not, BOOL, uint8_t, BOOL, uint8_t, x == 0)                                            \
     LOGIC(X, Or, (x != 0) | (y != 0))                                                              \
     X(BINARY, PRelu, F32, float, F32, float, x < 0.0f ? x * y : x)                                 \
-    X(BINARY, Pow, F32, float, F32, float, power(x, y))                                            \
+    X(POWERS, Pow, F32, float, F32, float, power(x, y))                                            \
     X(BINARY, Pow, F64, double, F64, double, pow(x, y))                                            \
     FLOATS(X, UNARY, Reciprocal, 1 / x)                                                            \
     INTEGERS(X, UNARY, Relu, x > 0 ? x : 0)                                                        \
@@ -367,11 +418,11 @@ static inline double logarithm(double x)
     INTEGERS(X, UNARY, Sign, (x > 0) - (x < 0))                                                    \
     X(UNARY, Sign, F32, float, F32, float, x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x)                 \
     X(CALCULATED, Sin, F32, float, F32, float, sine)                                               \
-    FLOAT_MATH(X, Sinh, sinh)                                                                      \
+    CALCULATED_MATH(X, Sinh, hyperbolic_sine, sinh)                                                \
     X(UNARY, Sqrt, F64, double, F64, double, sqrt(x))                                              \
     ARITHMETIC(X, Sub, x - y)                                                                      \
     FLOATS(X, SUM, Sum, x)                                                                         \
-    FLOAT_MATH(X, Tan, tan)                                                                        \
+    CALCULATED_MATH(X, Tan, tangent, tan)                                                          \
     X(CHOICE, Where, U8, uint8_t, U8, uint8_t, x)                                                  \
     X(CHOICE, Where, F16, uint16_t, F16, uint16_t, x)                                              \
     X(CHOICE, Where, F32, uint32_t, F32, uint32_t, x)                                              \
@@ -391,6 +442,7 @@ NATIVE_ELEMENTWISE_LIST(SPAN_FUNCTION)
 #define FOLDS_BOUNDED    false
 #define FOLDS_SUM        false
 #define FOLDS_CALCULATED false
+#define FOLDS_POWERS     false
 #define SPAN_ROW(kind, op, from, in_type, result, out_type, value)                                 \
     {#op, TFR_DTYPE_##from, TFR_DTYPE_##result, FOLDS_##kind, span_##op##_##from},
 

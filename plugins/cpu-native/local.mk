@@ -146,6 +146,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_few_outs.h \
 	plugins/cpu-native/isa_few_rows.h \
 	plugins/cpu-native/isa_fold.h \
+	plugins/cpu-native/isa_functions.h \
 	plugins/cpu-native/isa_kernels.h \
 	plugins/cpu-native/isa_linear.h \
 	plugins/cpu-native/isa_norm.h \

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * isa_functions.h: functions of one number in double for isa_elementwise.h, which rounds them once
+ * to float32. They have no branches, so that compilers turn loops over them into vectors: choices
+ * are between two numbers that are both computed. Series are cut where the next term is below 1e-12
+ * of the sum (Abramowitz and Stegun, Handbook of Mathematical Functions, 4.2, 4.4 to 4.6).
+ */
+
+/* By bits: what is computed for one side of ?: alone compilers may put behind a jump. */
+static inline double either(bool first, double a, double b)
+{
+    const uint64_t mask = (uint64_t)0 - first;
+    uint64_t x, y;
+
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    x = (x & mask) | (y & ~mask);
+    memcpy(&a, &x, sizeof a);
+    return a;
+}
+
+/* log(1 + y), as 2 (f + f^3 / 3 + ...) of f = y / (2 + y) where y is small */
+static inline double logarithm_from_1(double y)
+{
+    const double far = logarithm(1.0 + y), f = y / (2.0 + y), q = f * f;
+    double p = 2.0 / 15.0;
+
+    p = p * q + 2.0 / 13.0;
+    p = p * q + 2.0 / 11.0;
+    p = p * q + 2.0 / 9.0;
+    p = p * q + 2.0 / 7.0;
+    p = p * q + 2.0 / 5.0;
+    p = p * q + 2.0 / 3.0;
+    p = 2.0 * f + f * q * p;
+    return either(fabs(y) < 0.375, p, far);
+}
+
+/* 2^n e^r, r up to half of log 2; beyond 700 what float32 does not have */
+static inline double exponential(double x)
+{
+    const double low = either(x < -700.0, -700.0, x), y = either(low > 700.0, 700.0, low);
+    const double shifted = y * 1.44269504088896340736 + 0x1.8p52, n = shifted - 0x1.8p52;
+    const double r = y - n * 6.93147180369123816490e-1 - n * 1.90821492927058770002e-10;
+    uint64_t bits;
+    double p = 1.0 / 39916800.0, power;
+
+    p = p * r + 1.0 / 3628800.0;
+    p = p * r + 1.0 / 362880.0;
+    p = p * r + 1.0 / 40320.0;
+    p = p * r + 1.0 / 5040.0;
+    p = p * r + 1.0 / 720.0;
+    p = p * r + 1.0 / 120.0;
+    p = p * r + 1.0 / 24.0;
+    p = p * r + 1.0 / 6.0;
+    p = p * r + 0.5;
+    p = 1.0 + (r + r * r * p);
+    memcpy(&bits, &shifted, sizeof bits);
+    bits = (bits + 1023) << 52;
+    memcpy(&power, &bits, sizeof power);
+    return p * power;
+}
+
+/* atan x = pi / 2 - atan 1 / x = pi / 4 + atan (x - 1) / (x + 1); the series up to tan pi / 8 */
+static inline double arc_tangent(double x)
+{
+    const double t = fabs(x), inverse = 1.0 / t, u = either(t > 1.0, inverse, t);
+    const double turned = (u - 1.0) / (u + 1.0), v = either(u > 0.41421356237309504880, turned, u);
+    const double quarter = u > 0.41421356237309504880 ? 0.78539816339744830962 : 0.0, q = v * v;
+    double p = 1.0 / 25.0, near, rest;
+
+    p = 1.0 / 23.0 - p * q;
+    p = 1.0 / 21.0 - p * q;
+    p = 1.0 / 19.0 - p * q;
+    p = 1.0 / 17.0 - p * q;
+    p = 1.0 / 15.0 - p * q;
+    p = 1.0 / 13.0 - p * q;
+    p = 1.0 / 11.0 - p * q;
+    p = 1.0 / 9.0 - p * q;
+    p = 1.0 / 7.0 - p * q;
+    p = 1.0 / 5.0 - p * q;
+    p = 1.0 / 3.0 - p * q;
+    near = quarter + (v - v * q * p);
+    rest = 1.57079632679489661923 - near;
+    return copysign(either(t > 1.0, rest, near), x);
+}
+
+static inline double tangent(double x)
+{
+    return sine(x) / cosine(x);
+}
+
+static inline double hyperbolic_sine(double x)
+{
+    const double t = fabs(x), e = exponential(t), far = 0.5 * (e - 1.0 / e), q = t * t;
+    double p = 1.0 / 39916800.0;
+
+    p = p * q + 1.0 / 362880.0;
+    p = p * q + 1.0 / 5040.0;
+    p = p * q + 1.0 / 120.0;
+    p = p * q + 1.0 / 6.0;
+    p = t + t * q * p;
+    return copysign(either(t < 0.5, p, far), x);
+}
+
+static inline double hyperbolic_cosine(double x)
+{
+    const double e = exponential(fabs(x));
+
+    return 0.5 * (e + 1.0 / e);
+}
+
+/* log((1 + t) / (1 - t)) / 2 */
+static inline double area_tangent(double x)
+{
+    const double t = fabs(x);
+
+    return copysign(0.5 * logarithm_from_1(2.0 * t / (1.0 - t)), x);
+}
+
+/* x^y of positive x */
+static inline double power_of(double x, double y)
+{
+    return exponential(y * logarithm(x));
+}
+
+static const function_of arc_tangent_of = {atan, INFINITY}, tangent_of = {tan, 0x1p19f};
+static const function_of hyperbolic_sine_of = {sinh, INFINITY};
+static const function_of hyperbolic_cosine_of = {cosh, INFINITY};
+static const function_of area_tangent_of = {atanh, INFINITY};
