@@ -6,35 +6,6 @@
  */
 #include "fold.h"
 
-/* e^x for x <= 0, x = n ln 2 + r: the series to r^9, within 1e-11 of it, or to r^13. */
-static inline double exp_of_negative(double x, bool exact)
-{
-    const double in = x < -700.0 ? -700.0 : x;
-    const double shifted = in * 1.44269504088896340736 + 0x1.8p52, n = shifted - 0x1.8p52;
-    const double r = in - n * 0.693147180369123816490 - n * 1.90821492927058770002e-10;
-    double p = 1.0 / 6227020800.0;
-    uint64_t power, bits;
-
-    p = p * r + 1.0 / 479001600.0;
-    p = p * r + 1.0 / 39916800.0;
-    p = p * r + 1.0 / 3628800.0;
-    p = (exact ? p * r : 0.0) + 1.0 / 362880.0;
-    p = p * r + 1.0 / 40320.0;
-    p = p * r + 1.0 / 5040.0;
-    p = p * r + 1.0 / 720.0;
-    p = p * r + 1.0 / 120.0;
-    p = p * r + 1.0 / 24.0;
-    p = p * r + 1.0 / 6.0;
-    p = p * r + 0.5;
-    p = p * r + 1.0;
-    p = p * r + 1.0;
-    memcpy(&power, &shifted, sizeof power);
-    memcpy(&bits, &p, sizeof bits);
-    bits += power << 52;
-    memcpy(&p, &bits, sizeof p);
-    return p;
-}
-
 /* As many columns from `at` on as there are whole groups of lanes. */
 #define FOLD_LANES_OF(lanes, type, sum_type, value)                                                \
     for (; at + (lanes) <= f->n; at += (lanes)) {                                                  \
@@ -107,8 +78,8 @@ static inline double exp_of_negative(double x, bool exact)
 
 /* Its tops are there once for each column. */
 #define FOLD_EXP_LIST(X)                                                                           \
-    X(EXP, F32, float, double, a + exp_of_negative((double)v - top[k], false))                     \
-    X(EXP, F64, double, double, a + exp_of_negative(v - top[k], true))
+    X(EXP, F32, float, double, a + exponential((double)v - top[k], false))                         \
+    X(EXP, F64, double, double, a + exponential(v - top[k], true))
 
 FOLD_LIST(FOLD_ROWS)
 FOLD_EXP_LIST(FOLD_ROWS)
