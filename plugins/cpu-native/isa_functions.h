@@ -36,8 +36,8 @@ static inline double logarithm_from_1(double y)
 }
 
 /*
- * e^x, x = n ln 2 + r: the series to r^9, within 1e-11 of it, or to r^13; x up to 700, and below
- * -700 as there, where float32 has neither.
+ * e^x, x = n ln 2 + r: the series to r^9, within 1e-11 of it, or if exact to r^13. x is at most
+ * 700; below -700 the result is e^-700.
  */
 static inline double exponential(double x, bool exact)
 {
