@@ -6,6 +6,7 @@
  */
 #include "program_fold.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -50,16 +51,28 @@ static double variance_of(const native_isa *isa, const float *x, double mean, in
     return variance;
 }
 
-/* (x - mean) factor + shift */
-static void shift_plane(const native_isa *isa, const float *x, double mean, double factor,
-                        double shift, float *to, int64_t n)
+/* What float32 holds with all digits, with room for a sum of two. */
+static bool is_plain(double x)
+{
+    return x == 0.0 || (fabs(x) >= (double)FLT_MIN && fabs(x) <= (double)FLT_MAX / 2);
+}
+
+/* (x - mean) factor + shift, no x farther from the mean than `reach`: in float32 if that holds all
+ * that is on the way. */
+static void shift_plane(const native_isa *isa, const float *x, double mean, double reach,
+                        double factor, double shift, float *to, int64_t n)
 {
     const float near_mean = (float)mean;
-    const native_act act = {.kind = NATIVE_ACT_LINEAR,
-                            .a = (float)factor,
-                            .b = (float)(shift + ((double)near_mean - mean) * factor)};
+    const double rest = shift + ((double)near_mean - mean) * factor;
+    const native_act act = {.kind = NATIVE_ACT_LINEAR, .a = (float)factor, .b = (float)rest};
     int64_t at, part;
 
+    if (!is_plain(factor) || !(fabs(rest) <= (double)FLT_MAX / 2) ||
+        !(fmax(reach, reach * fabs(factor)) <= (double)FLT_MAX / 2)) {
+        for (at = 0; at < n; at++)
+            to[at] = (float)(((double)x[at] - mean) * factor + shift);
+        return;
+    }
     for (at = 0; at < n; at += part) {
         part = n - at < NEAR ? n - at : NEAR;
         isa->binary(NATIVE_SUB, x + at, 1, &near_mean, 0, to + at, part);
@@ -80,9 +93,11 @@ static void run_groups(const void *params, const native_bases *bases, int64_t be
         float *to = native_at(bases, &g->to) + begin * n;
         const int64_t first = begin % g->groups * g->channels;
         const double mean = sum_of(g->isa, NATIVE_FOLD_SUM, x, n) / (double)n;
-        const double factor = 1.0 / sqrt(variance_of(g->isa, x, mean, n) + g->epsilon);
+        const double variance = variance_of(g->isa, x, mean, n);
+        const double factor = 1.0 / sqrt(variance + g->epsilon);
+        const double reach = sqrt(fmax(variance, 0.0) * (double)n);
         for (k = 0; k < g->channels; k++)
-            shift_plane(g->isa, x + k * g->plane, mean, factor * (double)scale[first + k],
+            shift_plane(g->isa, x + k * g->plane, mean, reach, factor * (double)scale[first + k],
                         (double)shift[first + k], to + k * g->plane, g->plane);
     }
 }
@@ -92,14 +107,21 @@ static void run_rms(const void *params, const native_bases *bases, int64_t begin
 {
     const group_norm *g = params;
     const float *scale = native_at(bases, &g->scale);
+    int64_t k;
 
     for (; begin < end; begin++) {
         const float *x = native_at(bases, &g->from) + begin * g->plane;
         float *to = native_at(bases, &g->to) + begin * g->plane;
         const double squares = sum_of(g->isa, NATIVE_FOLD_SQUARE, x, g->plane) / (double)g->plane;
-        const float factor = (float)(1.0 / sqrt(squares + g->epsilon));
-        g->isa->binary(NATIVE_MUL, x, 1, &factor, 0, to, g->plane);
-        g->isa->binary(NATIVE_MUL, to, 1, scale, 1, to, g->plane);
+        const double exactly = 1.0 / sqrt(squares + g->epsilon);
+        const float factor = (float)exactly;
+        if (is_plain(exactly)) {
+            g->isa->binary(NATIVE_MUL, x, 1, &factor, 0, to, g->plane);
+            g->isa->binary(NATIVE_MUL, to, 1, scale, 1, to, g->plane);
+            continue;
+        }
+        for (k = 0; k < g->plane; k++)
+            to[k] = (float)((double)x[k] * exactly * (double)scale[k]);
     }
 }
 
