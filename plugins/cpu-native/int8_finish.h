@@ -170,6 +170,7 @@ static void finish_row(const native_int8_band *b, int row)
 
 #ifdef FINISH_AVX2
 #include "int8_finish_avx2.h"
+#include "int8_finish_float_avx2.h"
 
 static bool is_for_avx2(const native_int8_finish *f)
 {
@@ -185,6 +186,10 @@ static void finish(const native_int8_band *b)
 #ifdef FINISH_AVX2
     if (is_for_avx2(b->finish)) {
         finish_tile_of_bytes(b);
+        return;
+    }
+    if (b->finish->result == NATIVE_INT8_TO_F32) {
+        finish_tile_of_floats(b);
         return;
     }
 #endif
