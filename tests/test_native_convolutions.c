@@ -463,6 +463,16 @@ TEST(few_outputs_are_added_to_a_residual)
           "z = Sigmoid(Add(Conv{pads=1,1,1,1}(y,w),Conv(y,v))); out Conv{pads=1,1,1,1}(z,u)");
 }
 
+/* Sums over all samples keep them together in one unit. */
+TEST(pixels_of_all_samples_are_rows_of_one_product)
+{
+    check("in x ? 40 5 4; const w 20 40 1 1; const b 20; const v 40 20 1 1;"
+          "p = GlobalAveragePool(x); z = Sigmoid(Conv(Relu(Conv(p,w,b)),v));"
+          "out ReduceSum{keepdims=0}(GlobalAveragePool(Mul(x,z)),[0])");
+    check("in x ? 33 1 1; const w 33 33 1 1; y = Relu(x);"
+          "out ReduceSum{keepdims=0}(Relu(Add(Conv(y,w),y)),[0])");
+}
+
 static const test_case cases[] = {
     CASE(a_convolution_of_few_channels_begins_a_chain),
     CASE(square_kernels_keep_size_and_channels),
@@ -482,6 +492,7 @@ static const test_case cases[] = {
     CASE(depthwise_convolutions_stay_between_dense_ones),
     CASE(a_convolution_in_front_of_a_depthwise_one_keeps_its_numbers),
     CASE(pools_and_a_mean_end_in_a_product),
+    CASE(pixels_of_all_samples_are_rows_of_one_product),
     CASE(pools_over_one_and_three_axes_stay_in_the_program),
     CASE(a_flattened_picture_is_in_the_order_of_the_standard),
     CASE(fast_convolutions_can_be_turned_off),

@@ -303,6 +303,24 @@ bool native_is_straight(const native_item *item, const native_value *x, const na
     return is;
 }
 
+/* Samples of one pixel, as those in squeeze-and-excitation blocks, are the rows of a product. */
+static bool are_rows(const native_tiles *c, int64_t area)
+{
+    return c->straight && area == 1 && c->samples > 1 && !c->groups;
+}
+
+static bool make_sample_rows(native_planner *p, native_tiles *c)
+{
+    native_make_tiles(p, c, c->samples);
+    if (!c->first_pixel)
+        return false;
+    native_make_rows(p, c, c->source_sample);
+    c->straight = false;
+    c->to_pixel = c->to_sample;
+    c->samples = 1;
+    return true;
+}
+
 void native_plan_conv(native_planner *p, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
@@ -310,7 +328,7 @@ void native_plan_conv(native_planner *p, const native_item *item)
     const int64_t lanes = p->isa->lanes, ins = x->dims[1], outs = y->dims[1];
     const int64_t blocks = (outs + lanes - 1) / lanes, taps = native_taps(item);
     const int64_t out_pixels = y->dims[2] * y->dims[3], area = x->dims[2] * x->dims[3];
-    int64_t pixels = out_pixels * (item->pooled ? 4 : 1);
+    int64_t pixels = out_pixels * (item->pooled ? 4 : 1), rows;
     native_tiles *c = native_keep(p, sizeof *c);
     const bool turned = item->kind == NATIVE_ITEM_CONV_GRAD_INPUT;
     native_packing pack = {.from = k->known,
@@ -345,16 +363,18 @@ void native_plan_conv(native_planner *p, const native_item *item)
     c->to_pixel = y->last ? outs : lanes;
     c->to_block = y->last ? lanes : out_pixels * lanes;
     c->to_sample = blocks * lanes * out_pixels;
-    if (!c->first_block || !native_make_tile_table(p, c, item))
+    rows = are_rows(c, area) ? c->samples : 1;
+    if (!c->first_block ||
+        !(rows > 1 ? make_sample_rows(p, c) : native_make_tile_table(p, c, item)))
         return;
     if (c->places && item->dilation[0] == 1 && item->dilation[1] == 1 && !c->plain)
         c->phases = smaller(item->stride[0], y->dims[2]) * smaller(item->stride[1], y->dims[3]);
-    native_make_chunks(p, c, x->dims[1] * area * (int64_t)sizeof(float) / c->n_tiles);
+    native_make_chunks(p, c, rows * x->dims[1] * area * (int64_t)sizeof(float) / c->n_tiles);
     if (c->plain)
         make_taps(p, c, item, x);
     native_pack_weights(p, c, &pack, item->inputs[1], blocks);
     native_pack_bias(p, c, input_or_none(item, 2), 1.0f, outs, blocks);
-    end_tiles(p, c, outs, pixels);
+    end_tiles(p, c, outs, rows * pixels);
 }
 
 /* The terms of a row follow each other. */
