@@ -121,6 +121,21 @@ typedef struct native_row {
 } native_row;
 
 /*
+ * n pixels of a row of Resize, each the sum of `taps` others by their weights: [pixel][tap]. width:
+ * floats of a pixel, 1 or B. Of width 1 each B pixels may have, [tap] of them: where a vector
+ * begins that has all that they take (the first tap < 0: none has), which of its lanes, by what
+ * weights.
+ */
+typedef struct native_pixels {
+    int64_t n, width;
+    int taps;
+    const int32_t *at;
+    const float *weight;
+    const int32_t *near_at, *near_lane; /* NULL = none has */
+    const float *near_weight;
+} native_pixels;
+
+/*
  * One row of outputs, of a convolution with few of them, over a blocked source: to[o to_out + x] is
  * the sum over blocks of inputs, lines and columns of the window. Lines are those that are there.
  */
@@ -270,6 +285,10 @@ struct native_isa {
     void (*depthwise_row_of_blocks)(const native_row *row);
     void (*few_outs_row)(const native_few_outs *row);
     void (*pool_row)(const native_row *row);
+    /* to = the sum of n rows of so many floats, at least one, by their weights */
+    void (*weigh_rows)(const float *const *rows, const float *weights, int n, int64_t length,
+                       float *to);
+    void (*weigh_pixels)(const native_pixels *pixels, const float *row, float *to);
     /* The mean over n vectors. */
     void (*mean)(const float *from, int64_t n, float *to);
     void (*act)(const native_act *act, const float *from, float *to, int64_t n);

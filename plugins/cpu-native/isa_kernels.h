@@ -594,6 +594,7 @@ static void softmax_columns(const float *x, int64_t step, float *to, int64_t n, 
     }
 }
 
+#include "isa_resize.h"
 #include "isa_transpose.h"
 
 #include "isa_elementwise.h"
@@ -650,6 +651,8 @@ const native_isa ISA_TABLE = {
     .depthwise_row_of_blocks = depthwise_row_of_blocks,
     .few_outs_row = few_outs_row,
     .pool_row = pool_row,
+    .weigh_rows = weigh_rows,
+    .weigh_pixels = weigh_pixels,
     .mean = mean_of,
     .act = act_loop,
     .binary = binary_loop,

@@ -18,7 +18,7 @@
 typedef int32_t (*native_function)(const tfr_plugin_device *device, void *state,
                                    const tfr_launch *launch, tfr_err *err);
 
-enum { NATIVE_MAX_BLOCKS_OF_KERNEL = 3 };
+enum { NATIVE_MAX_BLOCKS_OF_KERNEL = 5 };
 
 struct tfr_kernel {
     native_function function;

@@ -154,6 +154,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_pooled.h \
 	plugins/cpu-native/isa_portable.c \
 	plugins/cpu-native/isa_recurrent.h \
+	plugins/cpu-native/isa_resize.h \
 	plugins/cpu-native/isa_rows_grad.h \
 	plugins/cpu-native/isa_svm.h \
 	plugins/cpu-native/isa_train.h \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_lift.c: convolutions, pools, normalizations and means of one or three spatial axes as
- * those of two, in the same memory: [N, C, L] is read as [N, C, 1, L], and [N, C, D, H, W] as [N,
- * C, D H, W], whose windows know their depth. A pool over three axes is one inside of frames, then
- * one over frames: the greatest of the greatest, and the mean of the means, as all windows of a
- * frame have as many elements. What goes element by element behind them is lifted, too, so that
- * values stay blocked from one to the next; views lead to what has other dims, and go where nobody
- * is left to read them.
+ * program_lift.c: convolutions, pools, normalizations, resized images and means of one or three
+ * spatial axes as those of two, in the same memory: [N, C, L] is read as [N, C, 1, L], and [N, C,
+ * D, H, W] as [N, C, D H, W], whose windows know their depth. A pool over three axes is one inside
+ * of frames, then one over frames: the greatest of the greatest, and the mean of the means, as all
+ * windows of a frame have as many elements. What goes element by element behind them is lifted,
+ * too, so that values stay blocked from one to the next; views lead to what has other dims, and go
+ * where nobody is left to read them.
  */
 #include "program.h"
 
@@ -29,8 +29,9 @@ static bool is_window(const native_ir *ir, const native_item *item)
     case NATIVE_ITEM_DEPTHWISE:
         return rank == 3 || rank == 5;
     case NATIVE_ITEM_CONV_GRAD_INPUT:
-        return rank == 3;
+        return rank == 3 || rank == 5;
     case NATIVE_ITEM_MEAN:
+    case NATIVE_ITEM_RESIZE:
         return rank == 5;
     default:
         return false;
@@ -184,7 +185,7 @@ static void lift_item(lift *l, const native_item *old)
     if (is_window(l->ir, &item)) {
         item.inputs[0] = lifted(l, old, item.inputs[0], rank);
         if (item.kind != NATIVE_ITEM_BATCH_NORM && item.kind != NATIVE_ITEM_MEAN &&
-            item.kind != NATIVE_ITEM_POOL)
+            item.kind != NATIVE_ITEM_POOL && item.kind != NATIVE_ITEM_RESIZE)
             item.inputs[1] = lifted(l, old, item.inputs[1], rank);
         add_lifted(l, &item);
         return;

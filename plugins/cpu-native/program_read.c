@@ -276,9 +276,14 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
         break;
     case NATIVE_ITEM_DYNAMIC_QUANTIZE:
     case NATIVE_ITEM_TOP_K:
-    case NATIVE_ITEM_RESIZE:
     case NATIVE_ITEM_CAST:
         item->n_inputs = 1;
+        break;
+    case NATIVE_ITEM_RESIZE:
+        item->n_inputs = 1;
+        if (tfr_call_input(call, 0)->rank == 5)
+            item->depth = (native_depth){.size = tfr_call_input(call, 0)->dims[2],
+                                         .outs = tfr_call_output(call, 0)->dims[2]};
         break;
     case NATIVE_ITEM_ELEMENTWISE:
         item->n_inputs = strcmp(call->name, "CastLike") == 0 ? 1 : item->n_inputs;

@@ -17,11 +17,13 @@ bool native_resize_form(const tfr_call *call)
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     native_resize_rule rule;
 
-    return x->rank == 4 && x->dtype == TFR_DTYPE_F32 && y && y->dtype == TFR_DTYPE_F32 &&
-           tfr_operand_elements(x) > 0 && tfr_operand_elements(x) < INT32_MAX / 2 &&
-           tfr_operand_elements(y) > 0 && tfr_operand_elements(y) < INT32_MAX / 2 &&
-           x->dims[3] <= NATIVE_RESIZE_ROW / MOST_LANES && !native_read_resize(call, &rule) &&
-           native_resize_copies(&rule, 0) && native_resize_copies(&rule, 1);
+    return (x->rank == 4 || x->rank == 5) && x->dtype == TFR_DTYPE_F32 && y &&
+           y->dtype == TFR_DTYPE_F32 && tfr_operand_elements(x) > 0 &&
+           tfr_operand_elements(x) < INT32_MAX / 2 && tfr_operand_elements(y) > 0 &&
+           tfr_operand_elements(y) < INT32_MAX / 2 &&
+           x->dims[x->rank - 1] <= NATIVE_RESIZE_ROW / MOST_LANES &&
+           !native_read_resize(call, &rule) && native_resize_copies(&rule, 0) &&
+           native_resize_copies(&rule, 1);
 }
 
 typedef struct resize {
@@ -62,25 +64,49 @@ static void keep_map(native_planner *p, const native_resize_rule *rule, int axis
     free(kernel.blocks[0]);
 }
 
+/* The columns of blocks, or of numbers. */
+static void keep_pixels(native_planner *p, native_resize *r)
+{
+    const native_axis_map *c = &r->columns;
+    const int lanes = p->isa->lanes;
+    void *memory;
+
+    r->pixels = (native_pixels){
+        .n = c->m, .width = r->inner, .taps = c->taps, .at = c->at, .weight = c->weight};
+    if (r->nearest || r->inner != 1 || c->m < lanes)
+        return;
+    memory = native_keep(p, native_pixels_bytes(c, lanes));
+    if (memory)
+        native_find_pixels(c, lanes, memory, &r->pixels);
+}
+
 void native_plan_resize(native_planner *p, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
     const int64_t lanes = y->blocked ? p->isa->lanes : 1;
     resize *r = native_keep(p, sizeof *r);
     native_resize_rule rule;
+    int axis = 2;
 
     if (!r || native_read_resize(item->call, &rule))
         return;
     r->from = native_ref_of(p, item->inputs[0]);
     r->to = native_ref_of(p, item->output);
-    r->how.planes = native_first_dim(p, x) * ((x->dims[1] + lanes - 1) / lanes);
+    r->how.isa = p->isa;
+    r->how.cubes = native_first_dim(p, x) * ((x->dims[1] + lanes - 1) / lanes);
     r->how.inner = lanes;
     r->how.bytes = lanes * (int64_t)sizeof(float);
     r->how.nearest = rule.mode == NATIVE_RESIZE_NEAREST;
-    keep_map(p, &rule, 2, item->call, &r->how.rows);
+    r->how.frames = (native_axis_map){.n = 1, .m = 1, .taps = 1, .copied = true};
+    if (item->depth.size)
+        keep_map(p, &rule, axis++, item->call, &r->how.frames);
     if (p->status == TFR_OK)
-        keep_map(p, &rule, 3, item->call, &r->how.columns);
-    native_add_run(p, run_resize, r, r->how.planes * y->dims[2],
+        keep_map(p, &rule, axis++, item->call, &r->how.rows);
+    if (p->status == TFR_OK)
+        keep_map(p, &rule, axis, item->call, &r->how.columns);
+    if (p->status == TFR_OK)
+        keep_pixels(p, &r->how);
+    native_add_run(p, run_resize, r, native_resize_count(&r->how),
                    (double)native_count(p, y) *
-                       (r->how.nearest ? 0.1 : 0.2 * (double)r->how.columns.taps));
+                       (r->how.nearest ? 0.1 : 0.1 * (double)r->how.columns.taps));
 }

@@ -232,6 +232,7 @@ void native_map_axis(native_build *b, const native_resize_rule *r, int axis, nat
         native_map_whole(b, r->n[axis], map);
         return;
     }
+    map->copied = false;
     for (o = 0; o < r->m[axis]; o++) {
         n = weigh(r, axis, o, at, w);
         most = n > most ? n : most;
@@ -252,5 +253,57 @@ void native_map_axis(native_build *b, const native_resize_rule *r, int axis, nat
             map->at[o * most + t] = at[t];
             map->weight[o * most + t] = (float)w[t];
         }
+    }
+}
+
+/* ---- pixels ---- */
+
+size_t native_pixels_bytes(const native_axis_map *map, int lanes)
+{
+    const int64_t vectors = (map->m + lanes - 1) / lanes;
+
+    return (size_t)(vectors * map->taps * (1 + 2 * lanes)) * sizeof *map->at;
+}
+
+/* One tap of a vector of outputs: the vector of the row that has all that they take, or -1. */
+static int32_t find_near(const native_axis_map *map, int64_t first, int tap, int lanes,
+                         int32_t *lane, float *weight)
+{
+    const int32_t *at = map->at + first * map->taps + tap;
+    int32_t low = (int32_t)(map->n - lanes);
+    int i;
+
+    for (i = 0; i < lanes; i++)
+        low = at[i * map->taps] < low ? at[i * map->taps] : low;
+    for (i = 0; i < lanes; i++) {
+        lane[i] = at[i * map->taps] - low;
+        weight[i] = map->weight[(first + i) * map->taps + tap];
+        if (low < 0 || lane[i] >= lanes)
+            return -1;
+    }
+    return low;
+}
+
+void native_find_pixels(const native_axis_map *map, int lanes, void *memory, native_pixels *pixels)
+{
+    const int64_t n = (map->m + lanes - 1) / lanes * map->taps;
+    int32_t *near_at = memory, *lane = near_at + n;
+    float *weight = (float *)(void *)(lane + n * lanes);
+    int64_t i, first;
+    int tap;
+
+    pixels->near_at = map->m < lanes ? NULL : near_at;
+    pixels->near_lane = lane;
+    pixels->near_weight = weight;
+    for (i = 0; pixels->near_at && i < n; i += map->taps) {
+        bool all = true;
+        first = i / map->taps * lanes; /* the last vector may have some of the one before it */
+        first = first < map->m - lanes ? first : map->m - lanes;
+        for (tap = 0; tap < map->taps; tap++) {
+            near_at[i + tap] = find_near(map, first, tap, lanes, lane + (i + tap) * lanes,
+                                         weight + (i + tap) * lanes);
+            all = all && near_at[i + tap] >= 0;
+        }
+        near_at[i] = all ? near_at[i] : -1;
     }
 }

@@ -3,6 +3,7 @@
 #ifndef NATIVE_RESIZE_AXIS_H
 #define NATIVE_RESIZE_AXIS_H
 
+#include "isa.h"
 #include "kernel.h"
 
 typedef enum native_resize_mode {
@@ -38,5 +39,8 @@ void native_map_axis(native_build *b, const native_resize_rule *rule, int axis,
                      native_axis_map *map);
 /* Of an axis of n elements that stay where they are. */
 void native_map_whole(native_build *b, int64_t n, native_axis_map *map);
+/* Its outputs as pixels of one number, for vectors of so many, in so much memory. */
+size_t native_pixels_bytes(const native_axis_map *map, int lanes);
+void native_find_pixels(const native_axis_map *map, int lanes, void *memory, native_pixels *pixels);
 
 #endif
