@@ -33,6 +33,8 @@ const ops_case ops_pool_cases[] = {
      .tolerance = OPS_SUM},
     {"AveragePool/same or valid", .vars = VARS, .attrs = WINDOW SAME " count_include_pad?:i=0|1",
      .in = INPUT(OPS_FLOATS), .tolerance = OPS_SUM},
+    {"AveragePool/wide rows", .vars = "H=2 N=1 C=9 k=2..4 e=1|1|2 s=1..3 p=0..k-1 q=0..k-1 x=9..24",
+     .attrs = WINDOW PADS " count_include_pad?:i=0|1", .in = INPUT("f32"), .tolerance = OPS_SUM},
     GLOBAL("GlobalAveragePool", ""),
     GLOBAL("GlobalLpPool", "p?:i=1|2|3"),
     GLOBAL("GlobalMaxPool", ""),
@@ -50,6 +52,8 @@ const ops_case ops_pool_cases[] = {
      .in = INPUT(OPS_FLOATS "|u8|i8"), .outputs = "2"},
     {"MaxPool/windows in the padding", .vars = WIDE, .attrs = WINDOW WIDE_PADS,
      .in = INPUT(OPS_FLOATS "|f32|f32|u8|i8"), .outputs = "1|1|2"},
+    {"MaxPool/wide rows", .vars = "H=2 N=1 C=9 k=2..5 e=1|1|2 s=1..3 p=0..k-1 q=0..k-1 x=9..24",
+     .attrs = WINDOW PADS, .in = INPUT("f32")},
     {"MaxPool/same or valid", .vars = VARS, .attrs = WINDOW SAME, .in = INPUT(OPS_FLOATS)},
     {0},
 };

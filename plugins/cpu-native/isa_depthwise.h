@@ -144,22 +144,13 @@ static inline __attribute__((always_inline)) void depthwise_all(const depthwise 
 static void depthwise_begin(depthwise *d, int64_t *first, int64_t *last)
 {
     const native_row *r = &d->row;
-    const int64_t reach = (r->kernel[1] - 1) * r->dilation[1], stride = r->stride[1];
     const bool clips = r->act.kind == NATIVE_ACT_CLIP;
 
     d->bias = r->bias ? V_LOAD(r->bias) : V_ZERO();
     d->low = V_ALL(clips ? r->act.a : -INFINITY);
     d->high = V_ALL(clips ? r->act.b : INFINITY);
     inside(r->top, r->height, r->kernel[0], r->dilation[0], &d->y0, &d->y1);
-    for (*first = 0; *first < r->out_width && r->left + *first * stride < 0;)
-        (*first)++;
-    /* the first x whose window leaves at the right */
-    *last = r->width - 1 - reach - r->left;
-    *last = *last < 0 ? 0 : (stride == 1 ? *last : *last / stride) + 1;
-    if (*last > r->out_width)
-        *last = r->out_width;
-    if (*last < *first)
-        *last = *first;
+    inside_columns(r, first, last);
 }
 
 static void depthwise_row(const native_row *r)
@@ -245,6 +236,7 @@ static void depthwise_row_of_blocks(const native_row *r)
 {
     const bool usual = r->kernel[1] == 3 && r->stride[1] == 1 && r->dilation[1] == 1;
     const bool wide = r->kernel[1] == 7 && r->stride[1] == 1 && r->dilation[1] == 1;
+    const bool pairs = r->kernel[1] == 2 && r->stride[1] == 1 && r->dilation[1] == 1;
     depthwise d = {.row = *r};
     int64_t first, last, x, n;
 
@@ -256,6 +248,8 @@ static void depthwise_row_of_blocks(const native_row *r)
             depthwise_blocks(&d, x, n, inside, 3, 1, 1);
         else if (wide)
             depthwise_blocks(&d, x, n, inside, 7, 1, 1);
+        else if (pairs) /* of ConvTranspose with steps */
+            depthwise_blocks(&d, x, n, inside, 2, 1, 1);
         else
             depthwise_blocks(&d, x, n, inside, r->kernel[1], r->stride[1], r->dilation[1]);
     }

@@ -431,37 +431,25 @@ static inline void inside(int64_t at, int64_t size, int64_t kernel, int64_t dila
         *high = (size - at + dilation - 1) / dilation;
 }
 
-static inline vec end_row(const native_row *r, vec v, int64_t x)
+/* The outputs [first, last) of a row, whose windows have all their columns. */
+static inline void inside_columns(const native_row *r, int64_t *first, int64_t *last)
 {
-    if (r->residual)
-        v = V_ADD(v, V_LOAD(r->residual + x * LANES));
-    return r->act.kind == NATIVE_ACT_CLIP ? v_clip(v, r->act.a, r->act.b) : v;
+    const int64_t reach = (r->kernel[1] - 1) * r->dilation[1], stride = r->stride[1];
+
+    for (*first = 0; *first < r->out_width && r->left + *first * stride < 0;)
+        (*first)++;
+    /* the first one whose window leaves at the right */
+    *last = r->width - 1 - reach - r->left;
+    *last = *last < 0 ? 0 : (stride == 1 ? *last : *last / stride) + 1;
+    if (*last > r->out_width)
+        *last = r->out_width;
+    if (*last < *first)
+        *last = *first;
 }
 
 #include "isa_depthwise.h"
 #include "isa_few_outs.h"
-
-static void pool_row(const native_row *r)
-{
-    int64_t y0, y1, x0, x1, x, i, j;
-
-    inside(r->top, r->height, r->kernel[0], r->dilation[0], &y0, &y1);
-    for (x = 0; x < r->out_width; x++) {
-        int64_t left = r->left + x * r->stride[1];
-        vec v = r->average ? V_ZERO() : V_ALL(-INFINITY);
-        inside(left, r->width, r->kernel[1], r->dilation[1], &x0, &x1);
-        for (i = y0; i < y1; i++) {
-            const float *p = r->source + ((r->top + i * r->dilation[0]) * r->width + left) * LANES;
-            for (j = x0; j < x1; j++) {
-                vec s = V_LOAD(p + j * r->dilation[1] * LANES);
-                v = r->average ? V_ADD(v, s) : V_MAX(s, v);
-            }
-        }
-        if (r->average) /* every window holds an element */
-            v = V_DIV(v, V_ALL(r->count_padding ? r->count : (float)((y1 - y0) * (x1 - x0))));
-        V_STORE(r->to + x * LANES, end_row(r, v, x));
-    }
-}
+#include "isa_pool.h"
 
 static void mean_of(const float *from, int64_t n, float *to)
 {

@@ -151,6 +151,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_kernels.h \
 	plugins/cpu-native/isa_linear.h \
 	plugins/cpu-native/isa_norm.h \
+	plugins/cpu-native/isa_pool.h \
 	plugins/cpu-native/isa_pooled.h \
 	plugins/cpu-native/isa_portable.c \
 	plugins/cpu-native/isa_recurrent.h \
