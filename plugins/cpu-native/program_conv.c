@@ -321,6 +321,16 @@ static bool make_sample_rows(native_planner *p, native_tiles *c)
     return true;
 }
 
+/* Outputs that lie apart: how many lists of taps they have. */
+static int64_t phases_of(const native_item *item, const native_value *y)
+{
+    const native_depth *d = &item->depth;
+    const int64_t frames = d->kernel ? smaller(d->stride, d->outs) : 1;
+
+    return frames * smaller(item->stride[0], native_frame_rows(y->dims[2], d->outs)) *
+           smaller(item->stride[1], y->dims[3]);
+}
+
 void native_plan_conv(native_planner *p, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
@@ -368,7 +378,7 @@ void native_plan_conv(native_planner *p, const native_item *item)
         !(rows > 1 ? make_sample_rows(p, c) : native_make_tile_table(p, c, item)))
         return;
     if (c->places && item->dilation[0] == 1 && item->dilation[1] == 1 && !c->plain)
-        c->phases = smaller(item->stride[0], y->dims[2]) * smaller(item->stride[1], y->dims[3]);
+        c->phases = phases_of(item, y);
     native_make_chunks(p, c, rows * x->dims[1] * area * (int64_t)sizeof(float) / c->n_tiles);
     if (c->plain)
         make_taps(p, c, item, x);

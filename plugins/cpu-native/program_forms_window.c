@@ -240,7 +240,7 @@ bool native_conv_transpose_form(const tfr_call *call)
 
     if (!native_all_float(call) || (bias && !bias->data) || !transpose_group_form(call))
         return false;
-    if (x->rank == 3)
+    if (x->rank == 3 || x->rank == 5)
         return k->data && lifted_conv(call, y, k, x);
     return conv_grad_form(call, y, k, x);
 }

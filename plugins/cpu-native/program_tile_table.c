@@ -6,6 +6,7 @@
  * first level cache then holds for the whole plane. A table depends on the geometry alone, so the
  * convolutions of a program that have the same share one.
  */
+#include "gemm_layout.h"
 #include "program_tiles.h"
 
 #include <stdlib.h>
@@ -77,19 +78,24 @@ bool native_tiles_are_apart(const native_item *item)
 static void make_apart_tiles(native_planner *p, native_tiles *c, const native_item *item,
                              const native_value *y)
 {
-    const int64_t height = y->dims[2], width = y->dims[3], apart = item->stride[1];
-    const int64_t most = p->isa->max_pixels[native_largest_group(c)], pixels = height * width;
+    const int64_t width = y->dims[3], apart = item->stride[1], pixels = y->dims[2] * width;
+    const int64_t most = p->isa->max_pixels[native_largest_group(c)];
+    const int64_t frames = item->depth.kernel ? item->depth.outs : 1, height = y->dims[2] / frames;
+    const int64_t deep = item->depth.kernel ? item->depth.stride : 1;
+    const int64_t columns = smaller(apart, width), rows = smaller(item->stride[0], height);
     int32_t *first = native_keep(p, ((size_t)pixels + 1) * sizeof *first), *end = first;
     int32_t *place = native_keep(p, (size_t)pixels * sizeof *place);
-    int64_t down, row, column;
+    int64_t i, frame, row;
 
     if (!first || !place)
         return;
-    for (down = 0; down < item->stride[0]; down++)
-        for (column = 0; column < apart && column < width; column++)
-            for (row = down; row < height; row += item->stride[0])
-                end = add_row(end, place + (end - first), row * width + column,
+    for (i = 0; i < smaller(deep, frames) * rows * columns; i++) { /* which share their taps */
+        const int64_t column = i % columns;
+        for (frame = i / columns / rows; frame < frames; frame += deep)
+            for (row = i / columns % rows; row < height; row += item->stride[0])
+                end = add_row(end, place + (end - first), (frame * height + row) * width + column,
                               (width - column + apart - 1) / apart, apart, most);
+    }
     c->n_tiles = end - first;
     c->first_pixel = first;
     c->places = place;
@@ -110,30 +116,41 @@ static void place_of(const native_tiles *c, int64_t i, int64_t width, int64_t *y
     }
 }
 
-/* Of the pixel that a tap reads there; -1 = none. */
-static int64_t axis_of(const native_item *item, int axis, int64_t at, int64_t tap, int64_t size)
+/* An axis of a window; turned: of a gradient. */
+typedef struct window_axis {
+    int64_t stride, dilation, pad;
+    bool turned;
+} window_axis;
+
+static window_axis axis_of(const native_item *item, int axis)
 {
-    if (item->kind != NATIVE_ITEM_CONV_GRAD_INPUT) {
-        at = at * item->stride[axis] - item->pad[axis] + tap * item->dilation[axis];
+    return (window_axis){item->stride[axis], item->dilation[axis], item->pad[axis],
+                         item->kind == NATIVE_ITEM_CONV_GRAD_INPUT};
+}
+
+/* Of the pixel that a tap reads there; -1 = none. */
+static int64_t read_at(const window_axis *w, int64_t at, int64_t tap, int64_t size)
+{
+    if (!w->turned) {
+        at = at * w->stride - w->pad + tap * w->dilation;
         return at >= 0 && at < size ? at : -1;
     }
     /* of the gradient's pixels the one whose window has this pixel at the tap */
-    at = at + item->pad[axis] - tap * item->dilation[axis];
-    return at >= 0 && at % item->stride[axis] == 0 && at / item->stride[axis] < size
-               ? at / item->stride[axis]
-               : -1;
+    at = at + w->pad - tap * w->dilation;
+    return at >= 0 && at % w->stride == 0 && at / w->stride < size ? at / w->stride : -1;
 }
 
 /* [tap][place] of one axis, times `step`; -1 = none. */
 static int32_t *axis_table(const native_item *item, int axis, int64_t taps, int64_t places,
                            int64_t size, int64_t step)
 {
+    const window_axis w = axis_of(item, axis);
     int32_t *table = malloc((size_t)(taps * places + 1) * sizeof *table);
     int64_t tap, i;
 
     for (tap = 0; table && tap < taps; tap++) {
         for (i = 0; i < places; i++) {
-            const int64_t at = axis_of(item, axis, i, tap, size);
+            const int64_t at = read_at(&w, i, tap, size);
             table[tap * places + i] = at < 0 ? -1 : (int32_t)(at * step);
         }
     }
@@ -145,18 +162,18 @@ static int32_t *depth_table(const native_item *item, int64_t taps, int64_t place
                             int64_t step)
 {
     const native_depth *d = &item->depth;
+    const window_axis w = axis_of(item, 0);
+    const window_axis deep = {d->stride, d->dilation, d->pad, w.turned};
     const int64_t rows = size / d->size, outs = places / d->outs;
     int32_t *table = malloc((size_t)(taps * places + 1) * sizeof *table);
     int64_t tap, i;
 
     for (tap = 0; table && tap < taps; tap++) {
-        const int64_t deep = tap / item->kernel[0] * d->dilation - d->pad;
         for (i = 0; i < places; i++) {
-            const int64_t frame = i / outs * d->stride + deep;
-            const int64_t row = axis_of(item, 0, i % outs, tap % item->kernel[0], rows);
-            table[tap * places + i] = frame < 0 || frame >= d->size || row < 0
-                                          ? -1
-                                          : (int32_t)((frame * rows + row) * step);
+            const int64_t frame = read_at(&deep, i / outs, tap / item->kernel[0], d->size);
+            const int64_t row = read_at(&w, i % outs, tap % item->kernel[0], rows);
+            table[tap * places + i] =
+                frame < 0 || row < 0 ? -1 : (int32_t)((frame * rows + row) * step);
         }
     }
     return table;

@@ -120,7 +120,7 @@ int native_winograd_form(const native_planner *p, const native_item *item)
         if (item->kernel[i] != 3 || item->stride[i] != 1 || item->dilation[i] != 1)
             return -1;
     }
-    if (item->groups > 1)
+    if (item->groups > 1 || (item->kind == NATIVE_ITEM_CONV_GRAD_INPUT && item->depth.kernel))
         return -1;
     if (item->codes >= 0 && (item->pool[0] != 2 || item->pool[1] != 2))
         return -1;
