@@ -4,9 +4,9 @@
  * every vector length. An ISA's file includes its vec_X.h, defines MR and NV, the rows and vectors
  * of the tile, and then includes this; NR = NV * LANES.
  *
- * A packed panel of A is [K / 16][rows][16]: a row of 16 is one line of the cache, copied as it is,
- * and an element is at a constant distance from a pointer that moves by one element for each k. A
- * packed panel of B is [K][NR], padded with zeros.
+ * A packed panel of A is [K / K_ROW][rows][K_ROW]: with 16 a row is one line of the cache, copied
+ * as it is, and an element is at a constant distance from a pointer that moves by one element for
+ * each k. A packed panel of B is [K][NR], padded with zeros.
  *
  * The tile keeps MR x NV accumulators in registers, takes NV vectors of B and one broadcast element
  * of A after the other: NV + MR loads for MR * NV multiplications. It is bound by the latter while
@@ -19,8 +19,11 @@
 
 #include "gemm_isa.h"
 
-#define NR    (NV * LANES)
-#define K_ROW 16 /* k of a row of a packed panel of A */
+#define NR (NV * LANES)
+#ifndef K_ROW
+#define K_ROW 16 /* k of a row of a packed panel of A, which divide PREFETCH_K */
+#endif
+#define PREFETCH_K 16 /* k between fetches */
 
 #if defined(__clang__)
 #define UNROLL_ALL _Pragma("clang loop unroll(full)")
@@ -37,13 +40,13 @@
 #define B_AHEAD 24
 
 /*
- * With LEAN, tiles of packed B leave to the processor what it fetches by itself: panels that are
- * read from front to back. Where instructions are what a core has least of, as when it runs those
- * of another thread in between, each of them costs; see gemm_avx2.c.
+ * With SUM_PACKED, tiles of packed panels leave to the processor what it fetches by itself: panels
+ * that are read from front to back. Where instructions are what a core has least of, as when it
+ * runs those of another thread in between, each of them costs; see gemm_avx2.c.
+ *
+ * bool SUM_PACKED(rows, nv, a, b, n, sum) adds n > 0 times K_ROW k to sum, or says that it has no
+ * code for such a tile.
  */
-#ifndef LEAN
-#define LEAN false
-#endif
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 ALWAYS_INLINE void prefetch_row_of_c(const float *c)
@@ -65,20 +68,7 @@ ALWAYS_INLINE void prefetch_lines(native_prefetch *p)
     p->at += 64;
 }
 
-ALWAYS_INLINE void prefetch_next(const native_gemm_tile *t, const bool lean, native_prefetch *a,
-                                 native_prefetch *b, const float **c, const float *c_end)
-{
-    if (!lean && *c < c_end) {
-        prefetch_row_of_c(*c);
-        *c += t->ldc;
-    }
-    if (!lean)
-        prefetch_lines(a);
-    if (!lean || b->n > 0)
-        prefetch_lines(b);
-}
-
-/* Lines of 16 k of rows of A, which lie lda apart, as they come in a packed panel. */
+/* Lines of K_ROW k of rows of A, which lie lda apart, as they come in a packed panel. */
 ALWAYS_INLINE void copy_lines(const int rows, const float *from, int64_t lda, float *to)
 {
     int i;
@@ -88,7 +78,7 @@ ALWAYS_INLINE void copy_lines(const int rows, const float *from, int64_t lda, fl
         memcpy(to + i * K_ROW, from + i * lda, K_ROW * sizeof(float));
 }
 
-/* The last k of rows, fewer than 16, and zeros. */
+/* The last k of rows, fewer than K_ROW, and zeros. */
 static inline void copy_rest(int rows, const float *from, int64_t lda, int n, float *to)
 {
     int i;
@@ -111,9 +101,9 @@ ALWAYS_INLINE void copy_b(const int nv, const float *from, int64_t step, int n, 
     }
 }
 
-/* One k. rows, nv and lean are constants where it is inlined. */
-ALWAYS_INLINE void step_of(const int rows, const int nv, const bool lean, const float *a,
-                           const float *b, int64_t ahead, vec sum[MR][NV])
+/* One k. rows, nv and whether B is fetched are constants where it is inlined. */
+ALWAYS_INLINE void step_of(const int rows, const int nv, const float *a, const float *b,
+                           const bool fetch, int64_t ahead, vec sum[MR][NV])
 {
     vec y[NV];
     int i, j;
@@ -121,7 +111,7 @@ ALWAYS_INLINE void step_of(const int rows, const int nv, const bool lean, const 
     UNROLL_ALL
     for (j = 0; j < nv; j++) {
         y[j] = V_LOAD(b + j * LANES);
-        if (!lean && j * LANES % 16 == 0) /* once for each line */
+        if (fetch && j * LANES % 16 == 0) /* once for each line */
             __builtin_prefetch(b + ahead + j * LANES, 0, 3);
     }
     UNROLL_ALL
@@ -133,32 +123,29 @@ ALWAYS_INLINE void step_of(const int rows, const int nv, const bool lean, const 
     }
 }
 
-ALWAYS_INLINE void tile_of_step(const int rows, const int nv, const native_gemm_tile *t,
-                                const int64_t step, const bool lean)
+/* The sums of a tile that fetches, and packs if it has to, on its way. */
+ALWAYS_INLINE void sum_on_the_way(const int rows, const int nv, const native_gemm_tile *t,
+                                  const int64_t step, vec sum[MR][NV])
 {
     const float *a = t->a, *b = t->b, *raw = t->raw_a, *next_c = t->next_c;
-    float *packed_b = t->packed_b;
     const float *c_end = next_c ? next_c + MR * t->ldc : NULL;
     native_prefetch next_a = t->next_a, next_b = t->next_b;
-    float edge[MR * NR];
-    float *c = t->c;
-    int64_t ldc = t->ldc, left;
+    float *packed_b = t->packed_b;
     const int64_t ahead = B_AHEAD * step;
-    vec sum[MR][NV];
-    int i, j, kk;
+    int64_t left;
+    int kk;
 
-    UNROLL_ALL
-    for (i = 0; i < rows; i++) {
-        UNROLL_ALL
-        for (j = 0; j < nv; j++)
-            sum[i][j] = V_ALL(0.0f);
-    }
-    for (i = 0; lean && next_c && i < MR; i++)
-        prefetch_row_of_c(next_c + i * t->ldc);
     if (raw && t->k >= K_ROW)
         copy_lines(rows, raw, t->lda, (float *)a);
     for (left = t->k; left >= K_ROW; left -= K_ROW, a += rows * K_ROW) {
-        prefetch_next(t, lean, &next_a, &next_b, &next_c, c_end);
+        if (K_ROW == PREFETCH_K || (t->k - left) % PREFETCH_K == 0) {
+            if (next_c < c_end) {
+                prefetch_row_of_c(next_c);
+                next_c += t->ldc;
+            }
+            prefetch_lines(&next_a);
+            prefetch_lines(&next_b);
+        }
         if (raw && left >= 2 * K_ROW) /* a round ahead of its use */
             copy_lines(rows, raw += K_ROW, t->lda, (float *)a + rows * K_ROW);
         if (packed_b) {
@@ -167,22 +154,52 @@ ALWAYS_INLINE void tile_of_step(const int rows, const int nv, const native_gemm_
         }
         UNROLL_K
         for (kk = 0; kk < K_ROW; kk++, b += step)
-            step_of(rows, nv, lean, a + kk, b, ahead, sum);
+            step_of(rows, nv, a + kk, b, true, ahead, sum);
     }
     if (raw && left > 0)
         copy_rest(rows, t->raw_a + t->k - left, t->lda, (int)left, (float *)a);
     if (packed_b)
         copy_b(nv, b, step, (int)left, packed_b);
     for (kk = 0; kk < left; kk++, b += step)
-        step_of(rows, nv, lean, a + kk, b, ahead, sum);
-    if (t->cols < nv * LANES) { /* computed in a tile of its own */
-        c = edge;
-        ldc = NR;
-        if (t->accumulate)
-            for (i = 0; i < rows; i++)
-                memcpy(edge + i * NR, t->c + i * t->ldc, (size_t)t->cols * sizeof(float));
+        step_of(rows, nv, a + kk, b, true, ahead, sum);
+}
+
+#ifdef SUM_PACKED
+/* The sums of a tile of packed panels. */
+ALWAYS_INLINE void sum_packed(const int rows, const int nv, const native_gemm_tile *t,
+                              vec sum[MR][NV])
+{
+    const float *a = t->a, *b = t->b;
+    native_prefetch next_b = t->next_b;
+    int64_t left = t->k / K_ROW, n = next_b.n > 0 ? PREFETCH_K / K_ROW : left, i;
+    int kk;
+
+    for (i = 0; t->next_c && i < MR; i++)
+        prefetch_row_of_c(t->next_c + i * t->ldc);
+    for (; left > 0; left -= n, a += n * rows * K_ROW, b += n * K_ROW * NR) {
+        n = n < left ? n : left;
+        prefetch_lines(&next_b);
+        if (SUM_PACKED(rows, nv, a, b, n, sum))
+            continue;
+        for (i = 0; i < n; i++) {
+            UNROLL_ALL
+            for (kk = 0; kk < K_ROW; kk++)
+                step_of(rows, nv, a + i * rows * K_ROW + kk, b + (i * K_ROW + kk) * NR, false, 0,
+                        sum);
+        }
     }
-    if (t->accumulate) {
+    for (kk = 0; kk < t->k % K_ROW; kk++, b += NR)
+        step_of(rows, nv, a + kk, b, false, 0, sum);
+}
+#endif
+
+/* Adds sums to C or puts them there. */
+ALWAYS_INLINE void store_sums(const int rows, const int nv, const bool accumulate, float *c,
+                              int64_t ldc, vec sum[MR][NV])
+{
+    int i, j;
+
+    if (accumulate) {
         UNROLL_ALL
         for (i = 0; i < rows; i++) {
             UNROLL_ALL
@@ -196,18 +213,35 @@ ALWAYS_INLINE void tile_of_step(const int rows, const int nv, const native_gemm_
         for (j = 0; j < nv; j++)
             V_STORE(c + i * ldc + j * LANES, sum[i][j]);
     }
-    if (c == edge)
-        for (i = 0; i < rows; i++)
-            memcpy(t->c + i * t->ldc, edge + i * NR, (size_t)t->cols * sizeof(float));
 }
 
-/* Packed B is at constant distances. */
 ALWAYS_INLINE void tile_of(const int rows, const int nv, const native_gemm_tile *t)
 {
-    if (LEAN && t->b_step == NR)
-        tile_of_step(rows, nv, t, NR, true);
+    float edge[MR * NR];
+    vec sum[MR][NV];
+    int i, j;
+
+    UNROLL_ALL
+    for (i = 0; i < rows; i++) {
+        UNROLL_ALL
+        for (j = 0; j < nv; j++)
+            sum[i][j] = V_ALL(0.0f);
+    }
+#ifdef SUM_PACKED
+    if (t->b_step == NR && !t->raw_a && !t->packed_b)
+        sum_packed(rows, nv, t, sum);
     else
-        tile_of_step(rows, nv, t, t->b_step, false);
+#endif
+        sum_on_the_way(rows, nv, t, t->b_step, sum);
+    if (t->cols >= nv * LANES) {
+        store_sums(rows, nv, t->accumulate, t->c, t->ldc, sum);
+        return;
+    }
+    for (i = 0; t->accumulate && i < rows; i++) /* computed in a tile of its own */
+        memcpy(edge + i * NR, t->c + i * t->ldc, (size_t)t->cols * sizeof(float));
+    store_sums(rows, nv, t->accumulate, edge, NR, sum);
+    for (i = 0; i < rows; i++)
+        memcpy(t->c + i * t->ldc, edge + i * NR, (size_t)t->cols * sizeof(float));
 }
 
 /* ---- packing ---- */
