@@ -124,7 +124,7 @@ typedef struct native_row {
  * n pixels of a row of Resize, each the sum of `taps` others by their weights: [pixel][tap]. width:
  * floats of a pixel, 1 or B. Of width 1 each B pixels may have, [tap] of them: where a vector
  * begins that has all that they take (the first tap < 0: none has), which of its lanes, by what
- * weights.
+ * weights; the last vector ends with the row.
  */
 typedef struct native_pixels {
     int64_t n, width;
@@ -282,6 +282,8 @@ struct native_isa {
     void (*norm_grad_sums)(const native_norm *norm, double *sums);
     void (*norm_grad_plane)(const native_norm *norm);
     void (*depthwise_row)(const native_row *row);
+    /* Windows go on by one pixel, and their outputs lie to_pixel floats apart, by clip at most. */
+    void (*depthwise_row_apart)(const native_row *row);
     void (*depthwise_row_of_blocks)(const native_row *row);
     void (*few_outs_row)(const native_few_outs *row);
     void (*pool_row)(const native_row *row);

@@ -126,9 +126,9 @@ static inline __attribute__((always_inline)) void depthwise_rest(const depthwise
 /* All outputs; the windows of those in [first, last) are inside. */
 static inline __attribute__((always_inline)) void depthwise_all(const depthwise *d, int64_t first,
                                                                 int64_t last, int64_t taps,
-                                                                int64_t stride, int64_t dilation)
+                                                                int64_t stride, int64_t dilation,
+                                                                steps of)
 {
-    const steps of = {LANES, LANES};
     int64_t x;
 
     for (x = 0; x < first; x++)
@@ -138,6 +138,138 @@ static inline __attribute__((always_inline)) void depthwise_all(const depthwise 
     depthwise_rest(d, x, last - x, taps, stride, dilation, of);
     for (x = last; x < d->row.out_width; x++)
         depthwise_edge(d, x, taps, dilation, of);
+}
+
+/* ---- with what is missing at the ends ---- */
+
+/*
+ * Rows of images are short, so that many of their windows reach over an end: up to 7 outputs are
+ * found together with those. `before` columns are missing in front of the first window, `behind`
+ * after the last one, at most half a window each.
+ */
+typedef struct ends {
+    int64_t before, behind;
+} ends;
+
+enum { DEPTHWISE_NEAR = 7 };
+
+/* Has output k of n column j of its window? */
+static inline __attribute__((always_inline)) bool
+depthwise_has(int k, int n, int64_t j, int64_t taps, int64_t stride, ends e)
+{
+    const int64_t left = j, right = taps - 1 - j, more = n - 1 - k;
+
+    return (left + k >= taps / 2 || left + k * stride >= e.before) &&
+           (right + more >= taps / 2 || right + more * stride >= e.behind);
+}
+
+#define DEPTHWISE_NEAR_TAP(k)                                                                      \
+    if (n > k && (!edge || depthwise_has(k, n, j, taps, stride, e)))                               \
+    s##k = V_FMA(V_LOAD(q + k * step), weight, s##k)
+
+/* n outputs; edge: some may lack columns. Numbers but x and the ends are constants. */
+static inline __attribute__((always_inline)) void depthwise_near(const depthwise *d, int64_t x,
+                                                                 int n, int64_t taps,
+                                                                 int64_t stride, bool edge, ends e,
+                                                                 steps of)
+{
+    const native_row *r = &d->row;
+    const int64_t step = stride * of.from, place = r->left + x * stride;
+    vec s0 = d->bias, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0;
+    int64_t i, j;
+
+    for (i = d->y0; i < d->y1; i++) {
+        const float *p = r->source + ((r->top + i * r->dilation[0]) * r->width + place) * of.from;
+        const float *w = r->weights + i * taps * LANES;
+        _Pragma("GCC unroll 8") for (j = 0; j < taps; j++)
+        {
+            const float *q = p + j * of.from;
+            const vec weight = V_LOAD(w + j * LANES);
+            DEPTHWISE_NEAR_TAP(0);
+            DEPTHWISE_NEAR_TAP(1);
+            DEPTHWISE_NEAR_TAP(2);
+            DEPTHWISE_NEAR_TAP(3);
+            DEPTHWISE_NEAR_TAP(4);
+            DEPTHWISE_NEAR_TAP(5);
+            DEPTHWISE_NEAR_TAP(6);
+        }
+    }
+    depthwise_end(d, s0, x, of);
+    if (n > 1)
+        depthwise_end(d, s1, x + 1, of);
+    if (n > 2)
+        depthwise_end(d, s2, x + 2, of);
+    if (n > 3)
+        depthwise_end(d, s3, x + 3, of);
+    if (n > 4)
+        depthwise_end(d, s4, x + 4, of);
+    if (n > 5)
+        depthwise_end(d, s5, x + 5, of);
+    if (n > 6)
+        depthwise_end(d, s6, x + 6, of);
+}
+
+/* Inside there are not fewer than 5 if others are in front of and behind them. */
+#define DEPTHWISE_NEAR_OF(n, edge) depthwise_near(d, x, n, taps, stride, edge, e, of)
+static inline __attribute__((always_inline)) void depthwise_some(const depthwise *d, int64_t x,
+                                                                 int64_t n, int64_t taps,
+                                                                 int64_t stride, ends e, steps of)
+{
+    switch (e.before || e.behind || n < 5 ? n : n + DEPTHWISE_NEAR) {
+    case 14:
+        DEPTHWISE_NEAR_OF(7, false);
+        break;
+    case 13:
+        DEPTHWISE_NEAR_OF(6, false);
+        break;
+    case 12:
+        DEPTHWISE_NEAR_OF(5, false);
+        break;
+    case 7:
+        DEPTHWISE_NEAR_OF(7, true);
+        break;
+    case 6:
+        DEPTHWISE_NEAR_OF(6, true);
+        break;
+    case 5:
+        DEPTHWISE_NEAR_OF(5, true);
+        break;
+    case 4:
+        DEPTHWISE_NEAR_OF(4, true);
+        break;
+    case 3:
+        DEPTHWISE_NEAR_OF(3, true);
+        break;
+    case 2:
+        DEPTHWISE_NEAR_OF(2, true);
+        break;
+    default:
+        DEPTHWISE_NEAR_OF(1, true);
+    }
+}
+
+/* What is missing at the ends of a row; false: more than half a window. */
+static bool depthwise_ends(const native_row *r, ends *e)
+{
+    const int64_t end = r->left + (r->out_width - 1) * r->stride[1] + r->kernel[1];
+
+    e->before = r->left < 0 ? -r->left : 0;
+    e->behind = end > r->width ? end - r->width : 0;
+    return r->dilation[1] == 1 && e->before <= r->kernel[1] / 2 && e->behind <= r->kernel[1] / 2;
+}
+
+/* All outputs of a row, in parts of nearly equal sizes. */
+static inline __attribute__((always_inline)) void depthwise_parts(const depthwise *d, int64_t taps,
+                                                                  int64_t stride, ends e, steps of)
+{
+    const int64_t width = d->row.out_width, parts = (width + DEPTHWISE_NEAR - 1) / DEPTHWISE_NEAR;
+    int64_t i, x = 0, n;
+
+    for (i = 0; i < parts; i++, x += n) {
+        const ends here = {i == 0 ? e.before : 0, i == parts - 1 ? e.behind : 0};
+        n = (width - x) / (parts - i);
+        depthwise_some(d, x, n, taps, stride, here, of);
+    }
 }
 
 /* Where windows are inside: [first, last); and what is of the row. */
@@ -155,32 +287,56 @@ static void depthwise_begin(depthwise *d, int64_t *first, int64_t *last)
 
 static void depthwise_row(const native_row *r)
 {
+    const steps of = {LANES, LANES};
     const int64_t stride = r->stride[1];
     depthwise d = {.row = *r};
     int64_t first, last;
+    ends e;
 
     depthwise_begin(&d, &first, &last);
-    switch (r->dilation[1] == 1 && stride < 3 ? r->kernel[1] * 2 + stride : 0) {
+    switch (depthwise_ends(r, &e) && stride < 3 ? r->kernel[1] * 2 + stride : 0) {
     case 3 * 2 + 1:
-        depthwise_all(&d, first, last, 3, 1, 1);
+        depthwise_parts(&d, 3, 1, e, of);
         break;
     case 3 * 2 + 2:
-        depthwise_all(&d, first, last, 3, 2, 1);
+        depthwise_parts(&d, 3, 2, e, of);
         break;
     case 5 * 2 + 1:
-        depthwise_all(&d, first, last, 5, 1, 1);
+        depthwise_parts(&d, 5, 1, e, of);
         break;
     case 5 * 2 + 2:
-        depthwise_all(&d, first, last, 5, 2, 1);
+        depthwise_parts(&d, 5, 2, e, of);
         break;
     case 7 * 2 + 1:
-        depthwise_all(&d, first, last, 7, 1, 1);
+        depthwise_parts(&d, 7, 1, e, of);
         break;
     default:
-        depthwise_all(&d, first, last, r->kernel[1], stride, r->dilation[1]);
+        depthwise_all(&d, first, last, r->kernel[1], stride, r->dilation[1], of);
     }
     if (r->act.kind > NATIVE_ACT_CLIP)
         act_loop(&r->act, r->to, r->to, r->out_width * LANES);
+}
+
+/* Without steps over the source, to outputs that lie apart; other functions than clip are not done.
+ */
+static void depthwise_row_apart(const native_row *r)
+{
+    const steps of = {LANES, r->to_pixel};
+    depthwise d = {.row = *r};
+    int64_t first, last;
+    ends e;
+
+    depthwise_begin(&d, &first, &last);
+    switch (depthwise_ends(r, &e) ? r->kernel[1] : 0) {
+    case 1:
+        depthwise_parts(&d, 1, 1, e, of);
+        break;
+    case 2:
+        depthwise_parts(&d, 2, 1, e, of);
+        break;
+    default:
+        depthwise_all(&d, first, last, r->kernel[1], 1, r->dilation[1], of);
+    }
 }
 
 /* ---- channels last ---- */
@@ -236,7 +392,6 @@ static void depthwise_row_of_blocks(const native_row *r)
 {
     const bool usual = r->kernel[1] == 3 && r->stride[1] == 1 && r->dilation[1] == 1;
     const bool wide = r->kernel[1] == 7 && r->stride[1] == 1 && r->dilation[1] == 1;
-    const bool pairs = r->kernel[1] == 2 && r->stride[1] == 1 && r->dilation[1] == 1;
     depthwise d = {.row = *r};
     int64_t first, last, x, n;
 
@@ -248,8 +403,6 @@ static void depthwise_row_of_blocks(const native_row *r)
             depthwise_blocks(&d, x, n, inside, 3, 1, 1);
         else if (wide)
             depthwise_blocks(&d, x, n, inside, 7, 1, 1);
-        else if (pairs) /* of ConvTranspose with steps */
-            depthwise_blocks(&d, x, n, inside, 2, 1, 1);
         else
             depthwise_blocks(&d, x, n, inside, r->kernel[1], r->stride[1], r->dilation[1]);
     }

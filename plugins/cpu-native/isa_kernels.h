@@ -636,6 +636,7 @@ const native_isa ISA_TABLE = {
     .norm_grad_sums = norm_grad_sums,
     .norm_grad_plane = norm_grad_plane,
     .depthwise_row = depthwise_row,
+    .depthwise_row_apart = depthwise_row_apart,
     .depthwise_row_of_blocks = depthwise_row_of_blocks,
     .few_outs_row = few_outs_row,
     .pool_row = pool_row,
