@@ -290,6 +290,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_top_k.c \
 	plugins/cpu-native/program_train.c \
 	plugins/cpu-native/program_window.c \
+	plugins/cpu-native/program_window_turned.c \
 	plugins/cpu-native/program_winograd.c \
 	plugins/cpu-native/program_winograd.h \
 	plugins/cpu-native/program_winograd_form.c \

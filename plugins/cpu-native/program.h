@@ -415,6 +415,9 @@ int native_winograd_form(const native_planner *p, const native_item *item);
 void native_plan_winograd(native_planner *p, const native_item *item, int form);
 /* program_window.c */
 void native_plan_depthwise(native_planner *p, const native_item *item);
+/* program_window_turned.c: a CONV_GRAD_INPUT of one input for each output. */
+bool native_is_turned_depthwise(const native_planner *p, const native_item *item);
+void native_plan_turned_depthwise(native_planner *p, const native_item *item);
 void native_plan_pool(native_planner *p, const native_item *item);
 void native_plan_mean(native_planner *p, const native_item *item);
 /* program_flat.c */

@@ -286,6 +286,8 @@ static void plan_conv(native_planner *p, const native_item *item)
 
     if (item->few_outs)
         native_plan_few_outs(p, item);
+    else if (native_is_turned_depthwise(p, item))
+        native_plan_turned_depthwise(p, item);
     else if (native_takes_bf16(p, item))
         native_plan_bf16_conv(p, item);
     else if (form >= 0)
