@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "optimize/passes.h"
 
-#define MOST_BYTES (16 << 20) /* that a value may have, and that results may take beyond inputs */
+#define MOST_BYTES (16 << 20) /* that results may take beyond inputs, and a quarter of these */
 /* Steps of the reference, which is slow. The work of a product is that of its terms; of what
  * else is not cheap it is taken as the product of the bytes on both sides. */
 #define MOST_WORK (16 << 20)
@@ -91,7 +91,7 @@ static bool is_foldable(tfr__rewrite *rw, const tfr__node *node, const tfr__type
         if (outputs[k].kind == TFR_KIND_NONE)
             continue;
         if (outputs[k].kind != TFR_KIND_TENSOR || outputs[k].dynamic ||
-            outputs[k].dtype == TFR_DTYPE_STRING || tfr__type_bytes(&outputs[k]) > MOST_BYTES)
+            outputs[k].dtype == TFR_DTYPE_STRING)
             return false;
         out += tfr__type_bytes(&outputs[k]);
     }

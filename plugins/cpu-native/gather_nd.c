@@ -124,6 +124,12 @@ static void run_spans(const tuples *t, const char *from, char *to)
     }
 }
 
+/* As x[:] = y does. */
+static bool writes_all(const tuples *t)
+{
+    return t->n_spans == 1 && t->spans[0].step == 1 && (size_t)t->spans[0].n * t->inner == t->bytes;
+}
+
 static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch *launch,
                    tfr_err *err)
 {
@@ -137,7 +143,7 @@ static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch
     w.indices = args[1];
     w.from = args[t->scatters ? 2 : 0];
     w.to = launch->args[2 + t->scatters].address;
-    if (t->scatters && w.to != args[0])
+    if (t->scatters && w.to != args[0] && !writes_all(t))
         memcpy(w.to, args[0], t->bytes);
     if (t->spans)
         run_spans(t, w.from, w.to);
