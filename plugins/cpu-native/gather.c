@@ -31,19 +31,68 @@ static int64_t index_at(const native_gather *g, const void *indices, int64_t i)
     return g->wide ? ((const int64_t *)indices)[i] : ((const int32_t *)indices)[i];
 }
 
+/* The places of n indices from number `first` on; false: one is outside, and noted. */
+static bool find_places(const native_gather *g, const void *indices, int64_t first, int n,
+                        int64_t *places, native_bad_index *bad)
+{
+    int i;
+
+    for (i = 0; i < n; i++) {
+        const int64_t given = index_at(g, indices, first + i);
+        places[i] = given < 0 ? given + g->dim : given;
+        if (places[i] < 0 || places[i] >= g->dim) {
+            *bad = (native_bad_index){given, first + i, g->dim};
+            return false;
+        }
+    }
+    return true;
+}
+
+#define COPY_PLACES(type)                                                                          \
+    for (i = 0; i < n; i++)                                                                        \
+        memcpy(to + (size_t)i * sizeof(type), from + (size_t)places[i] * sizeof(type),             \
+               sizeof(type));                                                                      \
+    break;
+
+static void copy_places(int64_t inner, const char *from, const int64_t *places, int n, char *to)
+{
+    int i;
+
+    switch (inner) {
+    case 1:
+        COPY_PLACES(uint8_t)
+    case 2:
+        COPY_PLACES(uint16_t)
+    case 4:
+        COPY_PLACES(uint32_t)
+    case 8:
+        COPY_PLACES(uint64_t)
+    default:
+        for (i = 0; i < n; i++)
+            memcpy(to + i * inner, from + places[i] * inner, (size_t)inner);
+    }
+}
+
+enum { AT_ONCE = 128 };
+
 bool native_gather_rows(const native_gather *g, const void *x, const void *indices, void *y,
                         int64_t begin, int64_t end, native_bad_index *bad)
 {
-    for (; begin < end && g->inner > 0; begin++) {
-        int64_t i = begin % g->n_indices, given = index_at(g, indices, i);
-        int64_t row = given < 0 ? given + g->dim : given;
-        if (row < 0 || row >= g->dim) {
-            *bad = (native_bad_index){given, i, g->dim};
+    const bool few = g->n_indices <= AT_ONCE; /* they are found once */
+    int64_t places[AT_ONCE];
+    int n;
+
+    if (few && begin < end && g->inner > 0 &&
+        !find_places(g, indices, 0, (int)g->n_indices, places, bad))
+        return false;
+    for (; begin < end && g->inner > 0; begin += n) {
+        const int64_t first = begin % g->n_indices, left = g->n_indices - first;
+        const int64_t most = left < end - begin ? left : end - begin;
+        n = (int)(most < AT_ONCE ? most : AT_ONCE);
+        if (!few && !find_places(g, indices, first, n, places, bad))
             return false;
-        }
-        memcpy((char *)y + begin * g->inner,
-               (const char *)x + (begin / g->n_indices * g->dim + row) * g->inner,
-               (size_t)g->inner);
+        copy_places(g->inner, (const char *)x + begin / g->n_indices * g->dim * g->inner,
+                    places + (few ? first : 0), n, (char *)y + begin * g->inner);
     }
     return true;
 }
