@@ -72,7 +72,7 @@ static const native_int8_way emulated_vnni = {
 
 /* ---- processors ---- */
 
-enum { N_CPUS = 6 };
+enum { N_CPUS = 7 };
 
 /* NULL = this machine has none. */
 static inline const char *find_cpu(int i, native_int8_cpu *cpu)
@@ -84,6 +84,8 @@ static inline const char *find_cpu(int i, native_int8_cpu *cpu)
         cpu->constant = cpu->variable = &emulated_vnni;
     if (i == 4) /* whatever the weights are */
         cpu->constant = cpu->variable;
+    if (i == 6 && cpu->many) /* the same, and even of few columns */
+        cpu->constant = cpu->variable = cpu->many;
     if (i == 5 && cpu->constant->lists) /* the same */
         cpu->variable = cpu->constant;
     return native_int8_way_name(cpu->constant);

@@ -62,6 +62,27 @@ TEST(weights_of_every_spread_are_exact)
         }
 }
 
+/* Near a zero point, as most activations are, so that some are far from it. */
+TEST(rows_of_every_spread_are_exact)
+{
+    static const int spreads[] = {5, 20, 40, 60, 90}, zeros[] = {0, 3, 90, 128, 190, 255};
+    for (int i = 0; i < 5 * 6 * 4; i++) {
+        const int zero = zeros[i / 4 % 6], off = i & 1 ? 128 : 0;
+        product p = make_product(5 + i % 7, 33, 100 + i, i & 3);
+        uint8_t *a = (uint8_t *)(uintptr_t)p.args.a;
+        for (int64_t k = 0; k < p.a_elements; k++) {
+            int v = zero;
+            for (int n = 0; n < 4; n++)
+                v += between(-spreads[i / 24], spreads[i / 24]);
+            v = k % 61 == 0 ? 255 * (k % 2) : v < 0 ? 0 : v > 255 ? 255 : v;
+            a[k] = (uint8_t)(v - off);
+        }
+        p.args.a_zero = zero - off;
+        check_sums(&p);
+        free_product(&p);
+    }
+}
+
 /* 16 columns of the same k weights, sorted into lists. */
 static native_int8_lists *make_lists(const int8_t *weights, int k)
 {
@@ -226,6 +247,7 @@ TEST(rows_of_every_small_length_are_woven)
 static const test_case cases[] = {
     CASE(products_of_every_small_size_are_exact),
     CASE(weights_of_every_spread_are_exact),
+    CASE(rows_of_every_spread_are_exact),
     CASE(terms_meet_others_where_their_neighbours_are_too_large),
     CASE(extreme_values_do_not_saturate),
     CASE(long_sums_keep_their_low_32_bits),

@@ -61,6 +61,7 @@ static inline int64_t native_int8_row_bytes(const native_int8_product *p)
 typedef struct int8_scratch {
     uint8_t *rows;
     int32_t *row_sums, *row_zeros, *sums;
+    uint8_t *lists; /* of ways that halve */
     native_int8_columns *columns;
 } int8_scratch;
 
@@ -70,11 +71,17 @@ enum {
     INT8_SUMS_BYTES = INT8_SUMS * 4
 };
 
+static inline int64_t int8_list_bytes(const native_int8_product *p)
+{
+    const int64_t tiles = int8_ceil_div(p->row_block, p->way->mr);
+    return p->way->halve ? tiles * p->way->list_bytes(p->k_padded) : 0;
+}
+
 static inline int64_t native_int8_scratch_bytes(const native_int8_product *p)
 {
     const int64_t rows = p->in_place ? 0 : p->row_block * native_int8_row_bytes(p);
     return rows + 2 * int8_aligned(p->row_block * 4) + INT8_SUMS_BYTES +
-           int8_aligned((int64_t)sizeof(native_int8_columns));
+           int8_aligned((int64_t)sizeof(native_int8_columns)) + int8_list_bytes(p);
 }
 
 static inline int8_scratch native_int8_scratch(const native_int8_product *p, void *memory)
@@ -88,6 +95,7 @@ static inline int8_scratch native_int8_scratch(const native_int8_product *p, voi
     s.row_zeros = (int32_t *)(void *)(at + each);
     s.sums = (int32_t *)(void *)(at + 2 * each);
     s.columns = (native_int8_columns *)(void *)(at + 2 * each + INT8_SUMS_BYTES);
+    s.lists = (uint8_t *)s.columns + int8_aligned((int64_t)sizeof *s.columns);
     return s;
 }
 

@@ -96,7 +96,7 @@ void native_int8_pack(const native_int8_product *p, const native_int8_matrix *b,
                                    (native_int8_lists *)(void *)panel);
         else
             pack_groups(p, b, column, columns, panel);
-        if (p->way->wide)
+        if (p->way->wide && !p->way->halve)
             memset(native_int8_column_sums(p, packed) + column, 0, (size_t)nr * sizeof(int32_t));
         else
             sum_columns(p, b, column, columns, native_int8_column_sums(p, packed) + column);

@@ -62,10 +62,12 @@ void native_int8_find_cpu(native_int8_cpu *cpu, const char *features)
     cpu->l2_bytes = l2 > 0 ? l2 : 512 << 10;
     cpu->constant = cpu->variable = cpu->depthwise = &native_int8_way_portable;
     cpu->winograd = NULL;
+    cpu->many = NULL;
 #if defined(__x86_64__)
     if (level >= NATIVE_LEVEL_AVX2) {
         cpu->constant = &native_int8_way_avx2_lists;
         cpu->variable = cpu->depthwise = &native_int8_way_avx2;
+        cpu->many = &native_int8_way_avx2_halves;
         cpu->winograd = vnni ? NULL : &native_int8_way_avx2;
     }
 #endif
@@ -84,6 +86,12 @@ int64_t native_int8_panel_columns(const native_int8_cpu *cpu)
 }
 
 /* ---- the plan ---- */
+
+/* For so many columns of so many terms it is little to look at all of A. */
+static const native_int8_way *other_way(const native_int8_cpu *cpu, const native_int8_shape *s)
+{
+    return cpu->many && s->n >= 256 && s->k >= 96 ? cpu->many : cpu->variable;
+}
 
 /* Windows of one pixel that follow each other are rows. */
 static void drop_window(native_int8_shape *s)
@@ -155,10 +163,11 @@ void native_int8_plan(native_int8_product *p, const native_int8_cpu *cpu,
     p->shape = *shape;
     drop_window(&p->shape);
     p->way = constant_b ? cpu->constant : cpu->variable;
-    if (p->way->lists && !native_int8_suits_lists(constant_b, shape->b_signed, shape->k, shape->n,
-                                                  can_be_in_place(p)))
-        p->way = cpu->variable;
-    unit = native_int8_group(p->way);
+    if (p->way->lists &&
+        !native_int8_suits_lists(constant_b, shape->b_signed, shape->k, shape->n,
+                                 other_way(cpu, shape) == cpu->many, can_be_in_place(p)))
+        p->way = other_way(cpu, shape);
+    unit = p->way->halve ? 16 : native_int8_group(p->way);
     p->k_padded = int8_ceil_div(shape->k, unit) * unit;
     p->n_panels = int8_ceil_div(shape->n, p->way->nr);
     p->panel_bytes = int8_aligned(p->k_padded * p->way->nr);

@@ -78,6 +78,8 @@ static void take_columns(const native_int8_product *p, const native_int8_args *a
         c->zero[j] = args->b_zero - flip_b;
     for (j = 0; j < nr && args->b_zeros; j++)
         c->zero[j] = args->b_zeros[int8_smaller(first + j, p->shape.n - 1)] - flip_b;
+    if (p->way->halve)
+        memcpy(c->all, sums, (size_t)nr * sizeof *sums);
     if (!b_zeros)
         memcpy(c->sum, sums, (size_t)nr * sizeof *sums);
     for (j = 0; j < nr && b_zeros; j++)
@@ -106,6 +108,7 @@ typedef struct ready_rows {
     const uint8_t *a;
     int64_t step; /* bytes */
     int32_t *sums, *zeros;
+    uint8_t *lists;
     bool has_sums;
 } ready_rows;
 
@@ -124,6 +127,9 @@ static void take_rows(const native_int8_product *p, const native_int8_args *args
     }
     for (i = 0; i < n && r->has_sums; i++)
         r->sums[i] = p->way->sum(r->a + i * r->step, p->shape.k);
+    if (p->way->halve)
+        p->way->halve(memory, r->step, n, p->k_padded,
+                      args->a_zeros ? -1 : args->a_zero + (p->shape.a_signed ? 128 : 0), r->lists);
     for (i = 0; i < n && r->zeros; i++)
         r->zeros[i] = args->a_zeros[row + i] + int8_flip_a(p);
 }
@@ -151,6 +157,7 @@ static void set_band(const block *b, int64_t i, int64_t column, native_int8_band
     band->c = (char *)b->args->c + at_c * (bytes ? 1 : 4);
     band->row_sums = b->b_zeros ? b->rows->sums + i : NULL;
     band->row_zeros = b->rows->zeros ? b->rows->zeros + i : NULL;
+    band->lists = b->rows->lists;
     band->row_scale = f->row_scale ? f->row_scale + row : NULL;
     band->residual = f->residual ? f->residual + at : NULL;
     band->with = bytes && f->then ? (const uint8_t *)f->then->with + at : NULL;
@@ -206,7 +213,7 @@ static void run_block(const native_int8_product *p, const native_int8_args *args
                       int64_t row, int64_t n, int64_t row_of_c, int64_t panel, int64_t panel_end)
 {
     const int8_scratch s = native_int8_scratch(p, scratch);
-    ready_rows r = {.sums = s.row_sums};
+    ready_rows r = {.sums = s.row_sums, .lists = s.lists};
     block b = {.p = p, .args = args, .rows = &r, .row = row, .n = n, .row_of_c = row_of_c};
 
     b.b_zeros = r.has_sums = has_b_zeros(p, args);

@@ -56,6 +56,7 @@ typedef struct native_int8_shape {
 typedef struct native_int8_way native_int8_way;
 typedef struct native_int8_cpu {
     const native_int8_way *constant, *variable; /* for B that is constant, and that is not */
+    const native_int8_way *many; /* for a constant B of many columns instead of variable, or NULL */
     const native_int8_way *depthwise;
     const native_int8_way *winograd; /* NULL = direct products are faster */
     int64_t l2_bytes;

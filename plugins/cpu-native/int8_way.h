@@ -35,6 +35,7 @@ typedef struct native_int8_columns {
     int32_t term[NATIVE_INT8_MOST_COLUMNS]; /* that is added to every sum */
     int32_t zero[NATIVE_INT8_MOST_COLUMNS]; /* of b' */
     int32_t sum[NATIVE_INT8_MOST_COLUMNS];  /* of b' - zero, over k */
+    int32_t all[NATIVE_INT8_MOST_COLUMNS];  /* of b', over k; of ways that halve */
     float scale[NATIVE_INT8_MOST_COLUMNS];  /* of F32, or rescale rounded to float32 */
     float addend[NATIVE_INT8_MOST_COLUMNS];
     double rescale[NATIVE_INT8_MOST_COLUMNS];
@@ -48,6 +49,7 @@ typedef struct native_int8_band {
     const int32_t *sums;      /* [rows][nr] */
     const int32_t *row_sums;  /* of A; NULL = the zero points of b' are 0 */
     const int32_t *row_zeros; /* of A, that are still in the sums; NULL = they are not */
+    const uint8_t *lists;     /* of ways that halve: of all tiles */
     const float *row_scale;   /* of the first row, or NULL */
     void *c;
     const float *residual; /* or NULL */
@@ -145,19 +147,45 @@ struct native_int8_way {
      */
     int (*panel)(const native_int8_tile *tile, const native_int8_band *band);
     void (*take)(const native_int8_rows *rows);
-    int32_t (*sum)(const uint8_t *row, int64_t k);     /* of the terms of a packed row */
+    int32_t (*sum)(const uint8_t *row, int64_t k); /* of the terms of a packed row */
+    /*
+     * int8_halves_avx2.h: what becomes of n packed rows, and the bytes of the lists of a tile of
+     * mr. NULL = they stay. k is a multiple of 16, to which rows are padded; B is packed in fours
+     * of terms. a_zero: of unsigned A;
+     * -1 = each row has its own.
+     */
+    void (*halve)(uint8_t *rows, int64_t step, int64_t n, int64_t k, int32_t a_zero,
+                  uint8_t *lists);
+    int64_t (*list_bytes)(int64_t k);
     void (*depthwise)(const native_int8_strip *strip); /* nr is 16; NULL = there is none */
     void (*line)(const native_int8_line *line);        /* NULL = depthwise does it, too */
     const native_int8_winograd_loops *winograd;        /* the same */
 };
 
+/* The band from one of its rows on, but for the sums. */
+static inline native_int8_band native_int8_band_from(const native_int8_band *band, int row)
+{
+    const int32_t result = band->finish->result;
+    const bool bytes = result == NATIVE_INT8_TO_U8 || result == NATIVE_INT8_TO_I8;
+    native_int8_band b = *band;
+
+    b.c = (char *)b.c + row * b.ldc * (bytes ? 1 : 4);
+    b.row_sums = b.row_sums ? b.row_sums + row : NULL;
+    b.row_zeros = b.row_zeros ? b.row_zeros + row : NULL;
+    b.row_scale = b.row_scale ? b.row_scale + row : NULL;
+    b.residual = b.residual ? b.residual + row * b.ldc : NULL;
+    b.with = b.with ? b.with + row * b.ldc : NULL;
+    return b;
+}
+
 static inline int native_int8_group(const native_int8_way *way)
 {
-    return way->wide ? 2 : 4;
+    return way->wide && !way->halve ? 2 : 4;
 }
 
 extern const native_int8_way native_int8_way_portable, native_int8_way_avx2,
-    native_int8_way_avx2_lists, native_int8_way_avx_vnni, native_int8_way_avx512_vnni;
+    native_int8_way_avx2_halves, native_int8_way_avx2_lists, native_int8_way_avx_vnni,
+    native_int8_way_avx512_vnni;
 
 /* What compilers know; the processor is asked at run time. */
 #if defined(__x86_64__) && ((defined(__clang__) && __clang_major__ >= 12) ||                       \

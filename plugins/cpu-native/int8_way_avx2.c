@@ -5,7 +5,8 @@
  * Two instructions multiply: vpmaddwd, 16 products of int16 into 8 sums of 32 bits, and vpmaddubsw,
  * 32 of bytes into 16 of 16 bits, which saturate. A variable B is multiplied by the first one:
  * nothing can saturate. A constant one is sorted by int8_lists.c into terms for which the second
- * one cannot saturate either.
+ * one cannot saturate either; where its values are too large for that, rows of A are, by
+ * int8_halves_avx2.h, if there are columns enough.
  *
  * On Zen 3, 3.2 GHz, one core, operands in the first cache: 80e9 products a second by vpmaddwd in
  * tiles of 6 x 16; 117e9 by octets, 95e9 by quads and 66e9 by wides in tiles of 4 x 16; float32
@@ -58,6 +59,8 @@ static inline __m256i all_of(const uint8_t *p)
 #include "int8_tile.h"
 
 #include "int8_lists_avx2.h"
+
+#include "int8_halves_avx2.h"
 
 /* ---- depthwise ---- */
 
@@ -234,6 +237,19 @@ const native_int8_way native_int8_way_avx2 = {
     .depthwise = depthwise,
     .line = line,
     .winograd = &winograd,
+};
+
+const native_int8_way native_int8_way_avx2_halves = {
+    .name = "avx2 halves",
+    .mr = HALF_ROWS,
+    .nr = NR,
+    .wide = true,
+    .panel = half_panel,
+    .finish = finish,
+    .take = take_wide,
+    .sum = sum_wide,
+    .halve = halve_rows,
+    .list_bytes = half_bytes,
 };
 
 const native_int8_way native_int8_way_avx2_lists = {

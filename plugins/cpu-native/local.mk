@@ -29,6 +29,7 @@ tfr_native_int8 = \
 	plugins/cpu-native/int8_finish.h \
 	plugins/cpu-native/int8_finish_avx2.h \
 	plugins/cpu-native/int8_finish_float_avx2.h \
+	plugins/cpu-native/int8_halves_avx2.h \
 	plugins/cpu-native/int8_layout.h \
 	plugins/cpu-native/int8_line_avx2.h \
 	plugins/cpu-native/int8_lists.c \
