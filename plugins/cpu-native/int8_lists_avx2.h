@@ -86,8 +86,8 @@ static inline __attribute__((always_inline)) void add_wides(const int rows, cons
     }
 }
 
-static inline __attribute__((always_inline)) void sum_lists(const int rows, const int vectors,
-                                                            list_sums s, const native_int8_tile *t)
+static inline __attribute__((always_inline)) void
+sum_lists(const int rows, const int vectors, list_sums s, const native_int8_tile *t, pair_i begin)
 {
     const native_int8_lists *l = (const native_int8_lists *)(const void *)t->b;
     const native_int8_eight *e = (const native_int8_eight *)(const void *)(l + 1);
@@ -95,7 +95,8 @@ static inline __attribute__((always_inline)) void sum_lists(const int rows, cons
 
     EVERY(int i = 0; i < rows; i++)
     {
-        s[i][0] = s[i][1] = _mm256_setzero_si256();
+        s[i][0] = begin.low;
+        s[i][1] = begin.high;
     }
     add_bytes(rows, vectors, true, s, t, e, l->octets, b);
     e += l->octets;
@@ -111,7 +112,7 @@ static inline __attribute__((always_inline)) void list_of(const int rows, const 
 {
     list_sums s;
 
-    sum_lists(rows, vectors, s, t);
+    sum_lists(rows, vectors, s, t, (pair_i){_mm256_setzero_si256(), _mm256_setzero_si256()});
     EVERY(int i = 0; i < rows; i++)
     {
         I_STORE(t->sums + i * NR, s[i][0]);
@@ -154,9 +155,15 @@ static void finish_again(const native_int8_band *band, int row, const int32_t *s
     finish_row(&again, 1);
 }
 
-static inline __attribute__((always_inline)) pair_i with_term(const __m256i *s, const rounding *r)
+static inline __attribute__((always_inline)) pair_i pair_of(const __m256i *s)
 {
-    return (pair_i){_mm256_add_epi32(s[0], r->term.low), _mm256_add_epi32(s[1], r->term.high)};
+    return (pair_i){s[0], s[1]};
+}
+
+/* Sums began with the terms, which finish_row adds once more. */
+static inline __m256i less_term(__m256i sums, const rounding *r, int high)
+{
+    return _mm256_sub_epi32(sums, high ? r->term.high : r->term.low);
 }
 
 /* As many rows as are in fours; how many. */
@@ -172,17 +179,17 @@ static inline __attribute__((always_inline)) int finish_lists(const bool is_sign
 
     for (; row + LIST_ROWS <= band->rows; row += LIST_ROWS, t.a += LIST_ROWS * t.a_step) {
         list_sums s;
-        sum_lists(LIST_ROWS, vectors, s, &t);
+        sum_lists(LIST_ROWS, vectors, s, &t, r.term);
         EVERY(int i = 0; i < LIST_ROWS; i += 2)
         {
             uint8_t *next = to + band->ldc;
-            const around x = sums_around(with_term(s[i], &r), &r);
-            const around y = sums_around(with_term(s[i + 1], &r), &r);
+            const around x = sums_around(pair_of(s[i]), &r);
+            const around y = sums_around(pair_of(s[i + 1]), &r);
             if (!put_pair(is_signed, whole, &r, x, y, to, next)) {
                 int32_t sums[2 * NR]; /* a copy, so that s has no address */
                 EVERY(int j = 0; j < 4; j++)
                 {
-                    I_STORE(sums + j * 8, s[i + j / 2][j % 2]);
+                    I_STORE(sums + j * 8, less_term(s[i + j / 2][j % 2], &r, j % 2));
                 }
                 finish_again(band, row + i, sums);
             }

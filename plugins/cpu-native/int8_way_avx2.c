@@ -62,6 +62,8 @@ static inline __m256i all_of(const uint8_t *p)
 
 #include "int8_halves_avx2.h"
 
+#include "int8_panel_avx2.h"
+
 /* ---- depthwise ---- */
 
 static inline __m256i channels_at(const uint8_t *p, bool is_signed)
@@ -231,6 +233,7 @@ const native_int8_way native_int8_way_avx2 = {
     .nr = NR,
     .wide = true,
     .tile = tile,
+    .panel = wide_panel,
     .finish = finish,
     .take = take_wide,
     .sum = sum_wide,

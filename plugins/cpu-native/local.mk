@@ -36,6 +36,7 @@ tfr_native_int8 = \
 	plugins/cpu-native/int8_lists.h \
 	plugins/cpu-native/int8_lists_avx2.h \
 	plugins/cpu-native/int8_pack.c \
+	plugins/cpu-native/int8_panel_avx2.h \
 	plugins/cpu-native/int8_plan.c \
 	plugins/cpu-native/int8_product.c \
 	plugins/cpu-native/int8_product.h \

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * int8_panel_avx2.h: products of 16 bits by a panel, whose sums are bytes before they leave their
+ * registers, where nothing is added to them and zero points of B are 0. What int8_tile.h and
+ * int8_finish_avx2.h say of it. Convolutions of few channels to many have as much to finish as to
+ * multiply.
+ */
+
+typedef __m256i wide_sums[MR][NV];
+
+static inline __attribute__((always_inline)) void sum_wides(const int vectors, wide_sums s,
+                                                            const native_int8_tile *t, pair_i begin)
+{
+    const uint8_t *a = t->a, *later = a + 3 * t->a_step;
+    const int8_t *b = t->b;
+
+    EVERY(int i = 0; i < MR; i++)
+    {
+        s[i][0] = begin.low;
+        s[i][1] = begin.high;
+    }
+    for (int64_t g = t->groups; g > 0; g--, a += 4, later += 4, b += NV * GROUP_BYTES) {
+        const __m256i low = I_GROUP(b), high = vectors > 1 ? I_GROUP(b + GROUP_BYTES) : low;
+        EVERY(int i = 0; i < MR; i++)
+        {
+            const __m256i x = all_of((i < 3 ? a : later) + i % 3 * t->a_step);
+            s[i][0] = I_DOT(s[i][0], x, low);
+            if (vectors > 1)
+                s[i][1] = I_DOT(s[i][1], x, high);
+        }
+    }
+}
+
+/* As many rows as are in sixes; how many. */
+static inline __attribute__((always_inline)) int finish_wides(const bool is_signed,
+                                                              const int vectors, const bool whole,
+                                                              const native_int8_tile *tile,
+                                                              const native_int8_band *band)
+{
+    const rounding r = rounding_of(band);
+    native_int8_tile t = *tile;
+    uint8_t *to = band->c;
+    int row = 0;
+
+    for (; row + MR <= band->rows; row += MR, t.a += MR * t.a_step) {
+        wide_sums s;
+        sum_wides(vectors, s, &t, r.term);
+        EVERY(int i = 0; i < MR; i += 2)
+        {
+            uint8_t *next = to + band->ldc;
+            const around x = sums_around(pair_of(s[i]), &r);
+            const around y = sums_around(pair_of(s[i + 1]), &r);
+            if (!put_pair(is_signed, whole, &r, x, y, to, next)) {
+                int32_t sums[2 * NR]; /* a copy, so that s has no address */
+                EVERY(int j = 0; j < 4; j++)
+                {
+                    I_STORE(sums + j * 8, less_term(s[i + j / 2][j % 2], &r, j % 2));
+                }
+                finish_again(band, row + i, sums);
+            }
+            to = next + band->ldc;
+        }
+    }
+    return row;
+}
+
+static inline __attribute__((always_inline)) int
+finish_wides_of(const bool is_signed, const native_int8_tile *t, const native_int8_band *band)
+{
+    if (band->cols == NR)
+        return finish_wides(is_signed, 2, true, t, band);
+    return band->cols > NR / 2 ? finish_wides(is_signed, 2, false, t, band)
+                               : finish_wides(is_signed, 1, false, t, band);
+}
+
+static int wide_panel(const native_int8_tile *t, const native_int8_band *band)
+{
+    if (!is_for_avx2(band->finish) || !is_for_pairs(band))
+        return 0;
+    return band->finish->result == NATIVE_INT8_TO_I8 ? finish_wides_of(true, t, band)
+                                                     : finish_wides_of(false, t, band);
+}
