@@ -357,6 +357,21 @@ TEST(parts_of_other_scales_are_put_together)
           .02f, 6);
 }
 
+/* One on the grid of the result and others, of bytes, words and vectors of channels. */
+TEST(parts_of_every_width_are_put_together_by_pixels)
+{
+    check("in x ? 16 6 5; const a 3 16 1 1; const b 7 16 1 1; const c 12 16 1 1; const d 20 16 1 1;"
+          "const e 40 16 1 1; const f 70 16 1 1; const u 8 152 1 1;" U8("q", "x", ".008", "128")
+              WEIGHTS("aw", "a") WEIGHTS("bw", "b") WEIGHTS("cw", "c") WEIGHTS("dw", "d")
+                  WEIGHTS("ew", "e") WEIGHTS("fw", "f") WEIGHTS("uw", "u")
+                      U8("ay", "Conv(q,aw)", ".02", "120") U8("by", "Conv(q,bw)", ".04", "90")
+                          U8("cy", "Conv(q,cw)", ".03", "99") U8("dy", "Conv(q,dw)", ".04", "90")
+                              S8("ey", "Conv(q,ew)", ".03", "9") U8("fy", "Conv(q,fw)", ".02", "3")
+                                  U8("y", "Concat{axis=1}(ay,by,cy,dy,ey,fy)", ".04", "90")
+                                      U8("z", "Conv(y,uw)", ".1", "99") "out z",
+          .1f, 12);
+}
+
 /* What networks of shuffled channels do: Concat, shuffle, Split; every value is quantized. */
 #define SHUFFLED(name, x, scale, zero, split, whole)                                               \
     U8(name "1", "Reshape(" x "," split ")", scale, zero)                                          \
@@ -527,6 +542,7 @@ static const test_case cases[] = {
     CASE(batch_norms_are_a_factor_and_a_term_for_each_channel),
     CASE(what_moves_elements_moves_dequantized_ones),
     CASE(parts_of_other_scales_are_put_together),
+    CASE(parts_of_every_width_are_put_together_by_pixels),
     CASE(channels_are_shuffled_and_cut_where_they_are_last),
     CASE(constants_are_dequantized_once),
     CASE(functions_of_one_value_are_a_table),

@@ -148,7 +148,8 @@ void native_join_channels(native_ir *ir)
 
 bool native_is_joined(const native_ir *ir, const native_item *item)
 {
-    return is_concat(ir, item) && (item->groups > 1 || !is_whole(ir, item));
+    return is_concat(ir, item) &&
+           (item->groups > 1 || !is_whole(ir, item) || ir->values[item->output].blocked);
 }
 
 /* ---- steps ---- */
@@ -178,11 +179,42 @@ typedef struct rows {
     int64_t step;
 } rows;
 
+/* Pieces of at most twice `size` bytes: the last ones may be among the first ones. */
+static inline __attribute__((always_inline)) void
+put_in_two(const size_t size, uint8_t *to, int64_t to_step, rows from, int64_t n, size_t bytes)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint8_t *y = to + i * to_step;
+        const uint8_t *x = from.at + i * from.step;
+        memcpy(y, x, size);
+        memcpy(y + bytes - size, x + bytes - size, size);
+    }
+}
+
+/* A call for each pixel would take longer than what it copies. */
+static void put_rows(uint8_t *to, int64_t to_step, rows from, int64_t n, size_t bytes)
+{
+    if (bytes > 64)
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + i * to_step, from.at + i * from.step, bytes);
+    else if (bytes >= 32)
+        put_in_two(32, to, to_step, from, n, bytes);
+    else if (bytes >= 16)
+        put_in_two(16, to, to_step, from, n, bytes);
+    else if (bytes >= 8)
+        put_in_two(8, to, to_step, from, n, bytes);
+    else if (bytes >= 4)
+        put_in_two(4, to, to_step, from, n, bytes);
+    else
+        for (int64_t i = 0; i < n; i++)
+            for (size_t j = 0; j < bytes; j++)
+                to[i * to_step + (int64_t)j] = from.at[i * from.step + (int64_t)j];
+}
+
 static const uint8_t *take_channels(const uint8_t *from, int64_t step, int64_t n, int64_t channels,
                                     uint8_t *to)
 {
-    for (int64_t i = 0; i < n; i++)
-        memcpy(to + i * channels, from + i * step, (size_t)channels);
+    put_rows(to, channels, (rows){from, step}, n, (size_t)channels);
     return to;
 }
 
@@ -240,7 +272,7 @@ static void put_turns(const joined *j, const rows *lines, int64_t n, uint8_t *to
 static void put_parts(const joined *j, const native_bases *bases, int64_t pixel, int64_t n,
                       uint8_t *memory, uint8_t *to, int64_t step)
 {
-    int64_t at = 0, i;
+    int64_t at = 0;
 
     for (int k = 0; k < j->n; k++) {
         const part *p = &j->parts[k];
@@ -250,8 +282,7 @@ static void put_parts(const joined *j, const native_bases *bases, int64_t pixel,
         if (!some)
             continue;
         r = rows_of(j, p, bases, pixel, n, &own);
-        for (i = 0; i < n; i++)
-            memcpy(to + i * step + at, r.at + i * r.step, some);
+        put_rows(to + at, step, r, n, some);
         at += (int64_t)some;
     }
 }
