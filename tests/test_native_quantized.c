@@ -445,6 +445,19 @@ TEST(a_value_by_a_function_of_it_is_a_table)
           .01f, 6);
 }
 
+TEST(tables_one_after_the_other_are_one)
+{
+    /* Gelu, each of whose values is quantized */
+    check("in x ? 16 6 5;" S8("a", "x", ".02", "9") S8("d", "Div(a,1.4142)", ".015", "-3")
+              U8("e", "Erf(d)", ".0078", "128") U8("f", "Add(e,1)", ".0078", "0")
+                  S8("g", "Mul(a,f)", ".03", "-50") S8("h", "Mul(g,.5)", ".015", "-50") "out h",
+          .015f, 3);
+    /* read by another, too */
+    check("in x ? 16 6 5;" S8("a", "x", ".02", "9") S8("d", "Div(a,1.4142)", ".015", "-3")
+              U8("e", "Erf(d)", ".0078", "128") "out Concat{axis=1}(d,e)",
+          .015f, 6);
+}
+
 TEST(functions_of_two_values_read_both)
 {
     check("in x ? 16 6 5; const w 24 16 1 1; const v 24 16 1 1;" U8("q", "x", ".008", "128")
@@ -547,6 +560,7 @@ static const test_case cases[] = {
     CASE(constants_are_dequantized_once),
     CASE(functions_of_one_value_are_a_table),
     CASE(a_value_by_a_function_of_it_is_a_table),
+    CASE(tables_one_after_the_other_are_one),
     CASE(functions_of_two_values_read_both),
     CASE(ops_of_integers_are_the_same_items),
     CASE(products_of_dynamic_ranges_are_one_step),

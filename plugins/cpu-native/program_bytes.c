@@ -2,10 +2,11 @@
 /*
  * program_bytes.c: items that read and write values of 8 bits where a model dequantizes what they
  * read and quantizes what they make: functions of one value are a table of all 256 (x * sigmoid(x)
- * is one, too, with a quantization in between or not), those of two
- * are computed in float32, some elements at a time, and what only moves or compares elements does
- * so with the integers, if both sides have the same scale and zero point. Dequantizing and
- * quantizing a number again gives the same one, for both round by far less than half a step.
+ * is one, too, with a quantization in between or not, and so are several one after the other),
+ * those of two are computed in float32, some elements at a time, and what only moves or compares
+ * elements does so with the integers, if both sides have the same scale and zero point.
+ * Dequantizing and quantizing a number again gives the same one, for both round by far less than
+ * half a step.
  */
 #include "program_integer.h"
 
@@ -232,6 +233,42 @@ static bool is_step(const native_ir *ir, const native_item *item, int of, native
     return true;
 }
 
+/* The item that is a table and makes the value, or NULL. */
+static native_item *table_of(const native_ir *ir, int value)
+{
+    native_item *item = native_maker(ir, value);
+
+    return item && item->kind == NATIVE_ITEM_ACT && item->integer >= 0 ? item : NULL;
+}
+
+static bool is_read_once(const native_ir *ir, int value)
+{
+    return ir->values[value].readers == 1 && !ir->values[value].output;
+}
+
+/* A table of what another one made, which nobody else reads, is one of what that read. */
+static void take_table(native_ir *ir, native_item *item, const native_item *from)
+{
+    native_item *first = table_of(ir, item->inputs[0]);
+
+    if (!first || !is_read_once(ir, first->output) || !is_read_once(ir, from->output))
+        return;
+    ir->integers[item->integer].before = first->integer;
+    item->inputs[0] = first->inputs[0];
+    first->kind = NATIVE_ITEM_NONE;
+    ir->n_fused++;
+}
+
+/* How a table reads its value. */
+static const native_quant *grid_of_table(const native_ir *ir, const native_item *item)
+{
+    const native_integer *in = &ir->integers[item->integer];
+
+    while (in->before >= 0)
+        in = &ir->integers[in->before];
+    return &in->x;
+}
+
 /* One after the other until they are quantized: a table. */
 static void find_table(native_ir *ir, const int *makers, int i)
 {
@@ -259,22 +296,10 @@ static void find_table(native_ir *ir, const int *makers, int i)
     item->kind = NATIVE_ITEM_ACT;
     item->n_inputs = 1;
     item->inputs[0] = from->inputs[0];
+    take_table(ir, item, from);
     while (--n > 0)
         chain[n]->kind = NATIVE_ITEM_NONE;
     take(ir, item, last);
-}
-
-/* The item that is a table and makes the value, or NULL. */
-static native_item *table_of(const native_ir *ir, int value)
-{
-    native_item *item = native_maker(ir, value);
-
-    return item && item->kind == NATIVE_ITEM_ACT && item->integer >= 0 ? item : NULL;
-}
-
-static bool is_read_once(const native_ir *ir, int value)
-{
-    return ir->values[value].readers == 1 && !ir->values[value].output;
 }
 
 /* x * f(x) and the like, where f(x) is a table: one of x alone. */
@@ -294,7 +319,7 @@ static bool find_gate(native_ir *ir, const int *makers, int i)
     for (k = 0; k < 2 && !gate; k++) {
         gate = table_of(ir, from[k]->inputs[0]);
         if (gate && (gate->inputs[0] != from[!k]->inputs[0] || gate->integer < 0 ||
-                     !native_same_grid(&ir->integers[gate->integer].x, &from[!k]->quant)))
+                     !native_same_grid(grid_of_table(ir, gate), &from[!k]->quant)))
             gate = NULL;
     }
     if (!gate)

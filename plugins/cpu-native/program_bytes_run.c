@@ -47,6 +47,8 @@ static void make_table(const native_planner *p, const native_integer *in, uint8_
 
     for (i = 0; i < 256; i++)
         all[i] = (uint8_t)i;
+    if (in->before >= 0)
+        make_table(p, &p->ir->integers[in->before], all);
     native_from_grid(isa, &x, all, numbers, 256);
     for (i = 0; i < in->n_steps; i++)
         take_step(p->isa, &in->steps[i], numbers);

@@ -108,7 +108,7 @@ int native_new_integer(native_ir *ir, const native_quant *x, const native_quant 
     }
     ir->integers = more;
     memset(&more[ir->n_integers], 0, sizeof *more);
-    more[ir->n_integers].gate = -1;
+    more[ir->n_integers].gate = more[ir->n_integers].before = -1;
     more[ir->n_integers].x = *x;
     more[ir->n_integers].w = *w;
     return ir->n_integers++;

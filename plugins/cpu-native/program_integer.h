@@ -37,6 +37,7 @@ typedef struct native_byte_step {
 typedef struct native_integer {
     native_byte_step steps[NATIVE_BYTE_STEPS]; /* of an ACT: one after the other */
     int n_steps;
+    int before; /* of an ACT, or -1: the integer of one that made what it read */
     /*
      * Of an ACT, or -1: the integer of another ACT that reads the same value. Both are operands of
      * the binary function then, x is as it is read and w as the other one is made.
