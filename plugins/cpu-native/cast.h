@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cast.h: numbers of one type as another; isa_cast.h has float16, bfloat16 and float64. */
+/* cast.h: numbers of one type as another. */
 #ifndef NATIVE_CAST_H
 #define NATIVE_CAST_H
 
-#include "kernel.h"
+#include "isa.h"
 
-typedef void (*native_cast_fn)(const void *from, void *to, int64_t n);
 /* NULL = this pair of types is not ours. */
-native_cast_fn native_find_cast(int32_t from, int32_t to);
+native_span_fn native_find_cast(const native_isa *isa, int32_t from, int32_t to);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cast.h"
 #include "elementwise.h"
 #include "isa.h"
 #include "program_half.h"
@@ -54,15 +55,6 @@ static bool is_half(const tfr_operand *o)
     return o && (o->dtype == TFR_DTYPE_F16 || o->dtype == TFR_DTYPE_BF16);
 }
 
-static native_span_fn find_cast(const tfr_plugin_device *device, int32_t from, int32_t to)
-{
-    const native_elementwise *row = device->isa->elementwise;
-
-    while (!(strcmp(row->op, "Cast") == 0 && row->inputs == from && row->output == to))
-        row++;
-    return row->run;
-}
-
 /* The bytes of the workspace, where the op's own come first. */
 static size_t lay_out(const tfr_plugin_device *device, const tfr_call *call, size_t own,
                       wide_operand *operands)
@@ -80,8 +72,8 @@ static size_t lay_out(const tfr_plugin_device *device, const tfr_call *call, siz
         if (!is_half(o))
             continue;
         w->n = tfr_operand_elements(o);
-        w->cast = input ? find_cast(device, o->dtype, TFR_DTYPE_F32)
-                        : find_cast(device, TFR_DTYPE_F32, o->dtype);
+        w->cast = input ? native_find_cast(device->isa, o->dtype, TFR_DTYPE_F32)
+                        : native_find_cast(device->isa, TFR_DTYPE_F32, o->dtype);
         w->known = input && o->data;
         w->at = end;
         if (!w->known)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * isa_cast.h: casts from and to float16, bfloat16 and float64, beside those of cast.c: as rows of
- * elementwise.h. Each rounds once, to the nearest, ties to even; to integers the fraction is
- * dropped, what is out of range saturates and NaN is 0. Narrow floats are made of integers by
- * choices that need no branch, so that compilers turn them into vectors.
+ * isa_cast.h: casts as rows of elementwise.h. Each rounds once, to the nearest, ties to even; from
+ * floats to integers the fraction is dropped, what is out of range saturates and NaN is 0; between
+ * integers the low bits stay; bool is "not 0". Choices need no branch, so that compilers turn them
+ * into vectors.
  */
 
 static inline float of_bits(uint32_t bits)
@@ -106,22 +106,36 @@ static inline uint16_t put_BF16(double x)
 #define put_F64(x)  ((double)(x))
 #define put_BOOL(x) ((x) != 0)
 
+/* What is not below `past`, a power of two, is taken for 0 and then for `most`. */
 #define PUT_INTEGER(name, type, least, most, past)                                                 \
     static inline type put_##name(double x)                                                        \
     {                                                                                              \
-        return x >= (past) ? (most) : x > (double)(least) ? (type)x : x == x ? (least) : 0;        \
+        const double below = x < (past) ? x : 0.0, in = below > (least) ? below : (least);         \
+        return (type)((int32_t)in | (x >= (past) ? (most) : 0));                                   \
+    }                                                                                              \
+    static inline type put_##name##_of_float(float x)                                              \
+    {                                                                                              \
+        const float below = x < (float)(past) ? x : 0.0f;                                          \
+        const float in = below > (float)(least) ? below : (float)(least);                          \
+        return (type)((int32_t)in | (x >= (float)(past) ? (most) : 0));                            \
     }
-PUT_INTEGER(I32, int32_t, INT32_MIN, INT32_MAX, 0x1p31)
-PUT_INTEGER(I64, int64_t, INT64_MIN, INT64_MAX, 0x1p63)
-PUT_INTEGER(U8, uint8_t, 0, UINT8_MAX, 0x1p8)
-PUT_INTEGER(I8, int8_t, INT8_MIN, INT8_MAX, 0x1p7)
+PUT_INTEGER(I32, int32_t, -0x1p31, INT32_MAX, 0x1p31)
+PUT_INTEGER(U8, uint8_t, 0.0, UINT8_MAX, 0x1p8)
+PUT_INTEGER(I8, int8_t, -0x1p7, INT8_MAX, 0x1p7)
 
-#define CAST_TO_INTEGERS(X, from, in_type)                                                         \
-    X(from, in_type, I32, int32_t, put_I32)                                                        \
-    X(from, in_type, I64, int64_t, put_I64)                                                        \
-    X(from, in_type, U8, uint8_t, put_U8)                                                          \
-    X(from, in_type, I8, int8_t, put_I8)                                                           \
-    X(from, in_type, BOOL, uint8_t, put_BOOL)
+static inline int64_t put_I64(double x)
+{
+    return x >= 0x1p63 ? INT64_MAX : x > -0x1p63 ? (int64_t)x : x == x ? INT64_MIN : 0;
+}
+#define put_I64_of_float  put_I64
+#define put_BOOL_of_float put_BOOL
+
+#define CAST_TO_INTEGERS(X, from, in_type, suffix)                                                 \
+    X(from, in_type, I32, int32_t, put_I32##suffix)                                                \
+    X(from, in_type, I64, int64_t, put_I64##suffix)                                                \
+    X(from, in_type, U8, uint8_t, put_U8##suffix)                                                  \
+    X(from, in_type, I8, int8_t, put_I8##suffix)                                                   \
+    X(from, in_type, BOOL, uint8_t, put_BOOL##suffix)
 
 #define CAST_TO_NARROW(X, from, in_type, suffix)                                                   \
     X(from, in_type, F16, uint16_t, put_F16##suffix)                                               \
@@ -131,12 +145,12 @@ PUT_INTEGER(I8, int8_t, INT8_MIN, INT8_MAX, 0x1p7)
     X(from, uint16_t, F32, float, put_F32)                                                         \
     X(from, uint16_t, F64, double, put_F64)                                                        \
     CAST_TO_NARROW(X, from, uint16_t, _of_float)                                                   \
-    CAST_TO_INTEGERS(X, from, uint16_t)
+    CAST_TO_INTEGERS(X, from, uint16_t, _of_float)
 
 #define NATIVE_CAST_LIST(X)                                                                        \
     CAST_FROM_NARROW(X, F16)                                                                       \
     CAST_FROM_NARROW(X, BF16)                                                                      \
-    CAST_TO_INTEGERS(X, F64, double)                                                               \
+    CAST_TO_INTEGERS(X, F64, double, )                                                             \
     CAST_TO_NARROW(X, F64, double, )                                                               \
     CAST_TO_NARROW(X, F32, float, _of_float)                                                       \
     CAST_TO_NARROW(X, I32, int32_t, )                                                              \
@@ -155,5 +169,94 @@ PUT_INTEGER(I8, int8_t, INT8_MIN, INT8_MAX, 0x1p7)
     }
 NATIVE_CAST_LIST(CAST_FUNCTION)
 
-#define CAST_ROW(from, in_type, result, out_type, put)                                             \
+/* ---- float32, bool and integers, and what of them becomes float64 ---- */
+
+#define CAST_OF_INTEGER(X, from, in_type)                                                          \
+    X(from, in_type, I32, int32_t, (uint32_t)x)                                                    \
+    X(from, in_type, I64, int64_t, x)                                                              \
+    X(from, in_type, U8, uint8_t, x)                                                               \
+    X(from, in_type, I8, int8_t, (uint8_t)x)                                                       \
+    X(from, in_type, BOOL, uint8_t, x != 0)
+
+#define CAST_OF_SHORT_INTEGER(X, from, in_type)                                                    \
+    CAST_OF_INTEGER(X, from, in_type)                                                              \
+    X(from, in_type, F32, float, x)                                                                \
+    X(from, in_type, F64, double, x)
+
+/* The bits of 1, where compilers would jump to one of two numbers. */
+#define CAST_OF_BOOL(X)                                                                            \
+    X(BOOL, uint8_t, F32, uint32_t, (x != 0) * UINT32_C(0x3f800000))                               \
+    X(BOOL, uint8_t, F64, uint64_t, (x != 0) * UINT64_C(0x3ff0000000000000))                       \
+    X(BOOL, uint8_t, I32, int32_t, x != 0)                                                         \
+    X(BOOL, uint8_t, I64, int64_t, x != 0)                                                         \
+    X(BOOL, uint8_t, U8, uint8_t, x != 0)                                                          \
+    X(BOOL, uint8_t, I8, int8_t, x != 0)                                                           \
+    X(BOOL, uint8_t, BOOL, uint8_t, x != 0)
+
+#define NATIVE_PLAIN_CAST_LIST(X)                                                                  \
+    CAST_OF_SHORT_INTEGER(X, I32, int32_t)                                                         \
+    CAST_OF_SHORT_INTEGER(X, U8, uint8_t)                                                          \
+    CAST_OF_SHORT_INTEGER(X, I8, int8_t)                                                           \
+    CAST_OF_INTEGER(X, I64, int64_t)                                                               \
+    CAST_OF_BOOL(X)                                                                                \
+    X(F32, float, F32, float, x)                                                                   \
+    X(F32, float, F64, double, x)                                                                  \
+    X(F64, double, F32, float, x)                                                                  \
+    X(F64, double, F64, double, x)                                                                 \
+    X(F32, float, BOOL, uint8_t, x != 0.0f)                                                        \
+    X(F32, float, I32, int32_t, put_I32_of_float(x))                                               \
+    X(F32, float, U8, uint8_t, put_U8_of_float(x))                                                 \
+    X(F32, float, I8, int8_t, put_I8_of_float(x))
+
+#define PLAIN_CAST(from, in_type, result, out_type, value)                                         \
+    UNARY(Cast_##from, result, in_type, result, out_type, value)
+NATIVE_PLAIN_CAST_LIST(PLAIN_CAST)
+
+/* Few processors have instructions for int64: most of its numbers have 52 bits, which a sum puts
+ * into a double as they are, or come of floats that int32 holds. */
+static inline double double_of(int64_t x)
+{
+    const uint64_t bits = (uint64_t)x + UINT64_C(0x4338000000000000);
+    double sum;
+
+    memcpy(&sum, &bits, sizeof sum);
+    return sum - 0x1.8p52;
+}
+
+#define is_large_I64(x) (((uint64_t)(x) + (UINT64_C(1) << 51)) >> 52)
+#define is_large_F32(x) ((bits_of(x) & 0x7fffffff) >= 0x4f000000)
+
+/* Blocks by the short way where no number is large. */
+#define CAST_OF_BLOCKS(from, in_type, result, out_type, shortly, exactly)                          \
+    static void span_Cast_##from##_##result(const native_span *s)                                  \
+    {                                                                                              \
+        const in_type *x = s->in[0];                                                               \
+        out_type *to = s->to;                                                                      \
+        int64_t left = s->n;                                                                       \
+        int k;                                                                                     \
+                                                                                                   \
+        for (; left >= SPAN_BLOCK; left -= SPAN_BLOCK, x += SPAN_BLOCK, to += SPAN_BLOCK) {        \
+            uint64_t large = 0;                                                                    \
+            for (k = 0; k < SPAN_BLOCK; k++)                                                       \
+                large |= is_large_##from(x[k]);                                                    \
+            if (large) {                                                                           \
+                for (k = 0; k < SPAN_BLOCK; k++)                                                   \
+                    to[k] = exactly(x[k]);                                                         \
+            } else {                                                                               \
+                EACH_ALONE for (k = 0; k < SPAN_BLOCK; k++) to[k] = (out_type)shortly(x[k]);       \
+            }                                                                                      \
+        }                                                                                          \
+        for (k = 0; k < left; k++)                                                                 \
+            to[k] = exactly(x[k]);                                                                 \
+    }
+
+#define NATIVE_BLOCK_CAST_LIST(X)                                                                  \
+    X(I64, int64_t, F32, float, double_of, (float))                                                \
+    X(I64, int64_t, F64, double, double_of, (double))                                              \
+    X(F32, float, I64, int64_t, (int32_t), put_I64)
+NATIVE_BLOCK_CAST_LIST(CAST_OF_BLOCKS)
+
+#define CAST_ROW(from, in_type, result, out_type, ...)                                             \
     {"Cast", TFR_DTYPE_##from, TFR_DTYPE_##result, false, span_Cast_##from##_##result},
+#define CAST_ROWS                                                                                  \
+    NATIVE_CAST_LIST(CAST_ROW) NATIVE_PLAIN_CAST_LIST(CAST_ROW) NATIVE_BLOCK_CAST_LIST(CAST_ROW)

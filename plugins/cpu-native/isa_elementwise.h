@@ -443,9 +443,10 @@ NATIVE_ELEMENTWISE_LIST(SPAN_FUNCTION)
 #define FOLDS_SUM        false
 #define FOLDS_CALCULATED false
 #define FOLDS_POWERS     false
+#define FOLDS_QUOTIENT   false
 #define SPAN_ROW(kind, op, from, in_type, result, out_type, value)                                 \
     {#op, TFR_DTYPE_##from, TFR_DTYPE_##result, FOLDS_##kind, span_##op##_##from},
 
 static const native_elementwise elementwise_rows[] = {
-    NATIVE_ELEMENTWISE_LIST(SPAN_ROW) NATIVE_CAST_LIST(CAST_ROW){NULL, 0, 0, false, NULL},
+    NATIVE_ELEMENTWISE_LIST(SPAN_ROW) CAST_ROWS{NULL, 0, 0, false, NULL},
 };

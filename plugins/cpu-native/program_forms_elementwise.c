@@ -47,7 +47,8 @@ bool native_celu_form(const tfr_call *call)
 
 bool native_cast_form(const tfr_call *call)
 {
-    return native_find_cast(tfr_call_input(call, 0)->dtype, tfr_call_output(call, 0)->dtype);
+    return native_find_cast(&native_portable, tfr_call_input(call, 0)->dtype,
+                            tfr_call_output(call, 0)->dtype);
 }
 
 bool native_compare_form(const tfr_call *call)

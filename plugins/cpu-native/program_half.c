@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cast.h"
+
 static bool is_half(const tfr_operand *o)
 {
     return o && (o->dtype == TFR_DTYPE_F16 || o->dtype == TFR_DTYPE_BF16);
@@ -50,14 +52,11 @@ static bool keeps_half(const tfr_call *call)
 static void widen(const native_isa *isa, const tfr_operand *o, float *to, int64_t n)
 {
     native_span s = {.n_in = 1};
-    const native_elementwise *row = isa->elementwise;
+    const native_span_fn cast = native_find_cast(isa, o->dtype, TFR_DTYPE_F32);
     const char *from = o->data;
     uint16_t block[512];
     int64_t i, some;
 
-    while (row->op && !(strcmp(row->op, "Cast") == 0 && row->inputs == o->dtype &&
-                        row->output == TFR_DTYPE_F32))
-        row++;
     for (i = 0; i < n; i += some) {
         some = n - i < 512 ? n - i : 512;
         memcpy(block, from + i * 2, (size_t)some * 2);
@@ -65,7 +64,7 @@ static void widen(const native_isa *isa, const tfr_operand *o, float *to, int64_
         s.step[0] = 1;
         s.to = to + i;
         s.n = some;
-        row->run(&s);
+        cast(&s);
     }
 }
 

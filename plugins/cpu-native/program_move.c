@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * program_move.c: the steps that move elements of any type: rows by indices (gather.c), numbers to
- * another type (cast.c).
+ * another type (isa_cast.h).
  */
 #include "cast.h"
 #include "program.h"
@@ -89,7 +89,7 @@ void native_plan_gather(native_planner *p, const native_item *item)
 }
 
 typedef struct cast {
-    native_cast_fn cast;
+    native_span_fn cast;
     native_ref from, to;
     int64_t from_bytes, to_bytes;
 } cast;
@@ -98,8 +98,11 @@ static void run_cast(const void *params, const native_bases *bases, int64_t begi
 {
     const cast *c = params;
 
-    c->cast((const char *)native_at(bases, &c->from) + begin * c->from_bytes,
-            (char *)native_at(bases, &c->to) + begin * c->to_bytes, end - begin);
+    c->cast(&(native_span){.in = {(const char *)native_at(bases, &c->from) + begin * c->from_bytes},
+                           .step = {1},
+                           .n_in = 1,
+                           .to = (char *)native_at(bases, &c->to) + begin * c->to_bytes,
+                           .n = end - begin});
 }
 
 void native_plan_cast(native_planner *p, const native_item *item)
@@ -109,7 +112,7 @@ void native_plan_cast(native_planner *p, const native_item *item)
 
     if (!c)
         return;
-    c->cast = native_find_cast(x->dtype, y->dtype);
+    c->cast = native_find_cast(p->isa, x->dtype, y->dtype);
     c->from = native_ref_of(p, item->inputs[0]);
     c->to = native_ref_of(p, item->output);
     c->from_bytes = tfr_dtype_bits(x->dtype) / 8;
