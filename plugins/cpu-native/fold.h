@@ -47,6 +47,7 @@ typedef void (*native_fold_fn)(const native_fold *fold);
 /* NULL = no such loop. */
 typedef struct native_fold_table {
     native_fold_fn rows[NATIVE_FOLD_KINDS][NATIVE_FOLD_TYPES]; /* to[i] takes x[row][i] */
+    native_fold_fn ones[NATIVE_FOLD_KINDS][NATIVE_FOLD_TYPES]; /* to[0] takes all of x[0] */
     /*
      * The first place, or the last one, of the greatest or least of each column; NaN beats all.
      * to: int64.

@@ -49,6 +49,71 @@
         FOLD_LANES_OF(1, type, sum_type, value)                                                    \
     }
 
+/* Sums of one row beside each other, to be added up in the end. */
+enum { FOLD_BESIDE = 32 };
+
+#define MERGE_SUM(value)      a + other
+#define MERGE_ABS(value)      a + other
+#define MERGE_SQUARE(value)   a + other
+#define MERGE_PRODUCT(value)  a *other
+#define MERGE_GREATEST(value) value
+#define MERGE_LEAST(value)    value
+
+#define FOLD_HALF(half, kind, type, sum_type, value)                                               \
+    EACH_ALONE for (k = 0; k < (half); k++)                                                        \
+    {                                                                                              \
+        const sum_type a = sums[k], other = sums[(half) + k];                                      \
+        const type v = (type)other;                                                                \
+        (void)v;                                                                                   \
+        sums[k] = (sum_type)(MERGE_##kind(value));                                                 \
+    }
+
+/* The n numbers of one row; `to` is what changes nothing. */
+#define FOLD_ONE(kind, name, type, sum_type, value)                                                \
+    static void fold_one_##kind##_##name(const native_fold *f)                                     \
+    {                                                                                              \
+        sum_type sums[FOLD_BESIDE];                                                                \
+        const sum_type nothing = *(const sum_type *)f->to;                                         \
+        const type *x = f->x, *const end = x + f->n;                                               \
+        int k;                                                                                     \
+                                                                                                   \
+        for (k = 0; k < FOLD_BESIDE; k++)                                                          \
+            sums[k] = nothing;                                                                     \
+        for (; end - x >= 4 * FOLD_BESIDE; x += 4 * FOLD_BESIDE) {                                 \
+            EACH_ALONE for (k = 0; k < FOLD_BESIDE; k++)                                           \
+            {                                                                                      \
+                sum_type a = sums[k];                                                              \
+                type v = x[k];                                                                     \
+                a = (sum_type)(value);                                                             \
+                v = x[FOLD_BESIDE + k];                                                            \
+                a = (sum_type)(value);                                                             \
+                v = x[2 * FOLD_BESIDE + k];                                                        \
+                a = (sum_type)(value);                                                             \
+                v = x[3 * FOLD_BESIDE + k];                                                        \
+                sums[k] = (sum_type)(value);                                                       \
+            }                                                                                      \
+        }                                                                                          \
+        for (; end - x >= FOLD_BESIDE; x += FOLD_BESIDE) {                                         \
+            EACH_ALONE for (k = 0; k < FOLD_BESIDE; k++)                                           \
+            {                                                                                      \
+                const sum_type a = sums[k];                                                        \
+                const type v = x[k];                                                               \
+                sums[k] = (sum_type)(value);                                                       \
+            }                                                                                      \
+        }                                                                                          \
+        for (k = 0; k < end - x; k++) {                                                            \
+            const sum_type a = sums[k];                                                            \
+            const type v = x[k];                                                                   \
+            sums[k] = (sum_type)(value);                                                           \
+        }                                                                                          \
+        FOLD_HALF(16, kind, type, sum_type, value)                                                 \
+        FOLD_HALF(8, kind, type, sum_type, value)                                                  \
+        FOLD_HALF(4, kind, type, sum_type, value)                                                  \
+        FOLD_HALF(2, kind, type, sum_type, value)                                                  \
+        FOLD_HALF(1, kind, type, sum_type, value)                                                  \
+        *(sum_type *)f->to = sums[0];                                                              \
+    }
+
 #define FOLD_OF_FLOATS(X, name, type)                                                              \
     X(SUM, name, type, double, a + (double)v)                                                      \
     X(ABS, name, type, double, a + fabs((double)v))                                                \
@@ -82,6 +147,7 @@
     X(EXP, F64, double, double, a + exponential(v - top[k], true))
 
 FOLD_LIST(FOLD_ROWS)
+FOLD_LIST(FOLD_ONE)
 FOLD_EXP_LIST(FOLD_ROWS)
 
 /* ---- places ---- */
@@ -134,7 +200,11 @@ PLACES_LIST(PLACES, I64, int64_t, int64_t)
 #define ROW_OF_PLACES(least, last, name, type, word, beats)                                        \
     [least][last][NATIVE_FOLD_##name] = places_##least##_##last##_##name,
 
+#define ROW_OF_ONES(kind, name, type, sum_type, value)                                             \
+    [NATIVE_FOLD_##kind][NATIVE_FOLD_##name] = fold_one_##kind##_##name,
+
 static const native_fold_table fold_table = {
+    .ones = {FOLD_LIST(ROW_OF_ONES)},
     .rows = {FOLD_LIST(ROW_OF_FOLDS) FOLD_EXP_LIST(ROW_OF_FOLDS)},
     .places = {PLACES_LIST(ROW_OF_PLACES, F32, float, int32_t) PLACES_LIST(
         ROW_OF_PLACES, F64, double, int64_t) PLACES_LIST(ROW_OF_PLACES, I32, int32_t, int32_t)

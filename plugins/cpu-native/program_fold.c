@@ -18,8 +18,7 @@ enum {
     PART = 16384,    /* elements of a part, at least */
     MOST_UNITS = 64, /* that are cut in parts */
     MOST_PARTS = 64,
-    MOST_TURNED =
-        256 /* of a row that is turned to a column; longer ones are worth loops of theirs */
+    LEAST_LONG = 48 /* of a row that is folded by itself; shorter ones are turned to columns */
 };
 
 typedef struct reduction_kind {
@@ -335,6 +334,30 @@ static void run_units(const void *params, const native_bases *bases, int64_t beg
     }
 }
 
+/* Rows that lie one behind the other, each by itself: numbers count rows. */
+static void run_rows(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const reduction *r = params;
+    const native_fold_fn fold = r->isa->folds->ones[r->kind.fold][r->type];
+    const int64_t bytes = type_bytes[r->type], sum_bytes = type_bytes[r->sum_type];
+    native_fold f = {.x = (const char *)native_at(bases, &r->from) + begin * r->rows * bytes,
+                     .rows = 1,
+                     .n = r->rows};
+    int64_t n, i;
+    sums s;
+
+    for (; begin < end; begin += n) {
+        n = end - begin < NATIVE_SHORT_ROWS ? end - begin : NATIVE_SHORT_ROWS;
+        begin_sums(r->kind.fold, r->sum_type, &s, n);
+        for (i = 0; i < n; i++) {
+            f.to = (char *)&s + i * sum_bytes;
+            fold(&f);
+            f.x = (const char *)f.x + r->rows * bytes;
+        }
+        end_sums(r, &s, NULL, result_at(r, bases, begin), n);
+    }
+}
+
 /* Rows that lie one behind the other, turned to columns part by part: numbers count rows. */
 static void run_short(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
@@ -534,9 +557,11 @@ void native_plan_fold(native_planner *p, const native_item *item)
     if (r->parts > 1)
         plan_parts(p, r, cost);
     else if (r->inner == 1 && r->n_over == 0 && r->n_kept < 2 &&
-             r->rows <= (r->kind.fold == NATIVE_FOLD_EXP ? NATIVE_SHORT : MOST_TURNED) &&
-             r->kept[0].step == r->rows * (r->n_kept > 0))
-        native_add_run(p, run_short, r, r->outer, cost);
+             r->kept[0].step == r->rows * (r->n_kept > 0) &&
+             (r->kind.fold != NATIVE_FOLD_EXP || r->rows <= NATIVE_SHORT))
+        native_add_run(
+            p, r->rows < LEAST_LONG || r->kind.fold == NATIVE_FOLD_EXP ? run_short : run_rows, r,
+            r->outer, cost);
     else
         native_add_run(p, run_units, r, r->outer * r->blocks, cost);
 }
