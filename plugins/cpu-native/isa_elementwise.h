@@ -105,6 +105,7 @@ enum { SPAN_BLOCK = 64, SUM_BLOCK = 256 };
     static void span_##op##_##from(const native_span *s)                                           \
     {                                                                                              \
         double sums[SUM_BLOCK];                                                                    \
+        out_type block[SUM_BLOCK];                                                                 \
         out_type *to = s->to;                                                                      \
         int64_t at, k, n;                                                                          \
         int i;                                                                                     \
@@ -115,10 +116,15 @@ enum { SPAN_BLOCK = 64, SUM_BLOCK = 256 };
                 sums[k] = 0.0;                                                                     \
             for (i = 0; i < s->n_in; i++)                                                          \
                 add_to_##from(sums, (const in_type *)s->in[i] + at * s->step[i], s->step[i], n);   \
-            for (k = 0; k < n; k++) {                                                              \
+            for (k = 0; n == SUM_BLOCK && k < SUM_BLOCK; k++) {                                    \
                 const double x = sums[k];                                                          \
-                to[at + k] = (out_type)(value);                                                    \
+                block[k] = (out_type)(value);                                                      \
             }                                                                                      \
+            for (k = 0; n < SUM_BLOCK && k < n; k++) {                                             \
+                const double x = sums[k];                                                          \
+                block[k] = (out_type)(value);                                                      \
+            }                                                                                      \
+            memcpy(to + at, block, (size_t)n * sizeof *to);                                        \
         }                                                                                          \
     }
 
@@ -158,6 +164,89 @@ ADD_TO(F64, double)
 
 DIVIDE(I32, int32_t, uint32_t)
 DIVIDE(I64, int64_t, uint64_t)
+
+/* Of numbers that int32 holds double has the quotient with enough digits to drop the fraction. */
+#define IS_FAR_I32(x) 0
+#define IS_FAR_I64(x) (((uint64_t)(x) + UINT64_C(0x80000000)) >> 32)
+
+static inline int32_t near_Div(int32_t a, int32_t b, bool fmod)
+{
+    (void)fmod;
+    return (int32_t)((double)a / (double)b);
+}
+
+static inline int32_t near_Mod(int32_t a, int32_t b, bool fmod)
+{
+    const int32_t r = a - near_Div(a, b, fmod) * b;
+    const uint32_t turns = (uint32_t)!fmod & (uint32_t)(r != 0) & ((uint32_t)(r ^ b) >> 31);
+
+    return r + (b & (int32_t)(0 - turns));
+}
+
+/* Blocks of numbers that int32 holds, none of them divided by 0 or -1. */
+#define QUOTIENT(op, from, in_type, result, out_type, value)                                       \
+    BINARY(op##_each, from, in_type, result, out_type, value)                                      \
+    static void span_##op##_##from(const native_span *s)                                           \
+    {                                                                                              \
+        const in_type *p = s->in[0], *q = s->in[1];                                                \
+        const bool fmod = s->mode != 0;                                                            \
+        native_span part = *s;                                                                     \
+        out_type *to = s->to;                                                                      \
+        int32_t a[SPAN_BLOCK], b[SPAN_BLOCK];                                                      \
+        int64_t left = s->n;                                                                       \
+        int k;                                                                                     \
+                                                                                                   \
+        for (; left >= SPAN_BLOCK; left -= SPAN_BLOCK, to += SPAN_BLOCK) {                         \
+            uint64_t far = 0;                                                                      \
+            for (k = 0; s->step[0] && k < SPAN_BLOCK; k++) {                                       \
+                far |= IS_FAR_##from(p[k]);                                                        \
+                a[k] = (int32_t)p[k];                                                              \
+            }                                                                                      \
+            for (k = 0; !s->step[0] && k < SPAN_BLOCK; k++)                                        \
+                a[k] = (int32_t)*p;                                                                \
+            for (k = 0; s->step[1] && k < SPAN_BLOCK; k++) {                                       \
+                far |= IS_FAR_##from(q[k]) | ((uint64_t)(q[k] == 0) | (uint64_t)(q[k] == -1));     \
+                b[k] = (int32_t)q[k];                                                              \
+            }                                                                                      \
+            for (k = 0; !s->step[1] && k < SPAN_BLOCK; k++)                                        \
+                b[k] = (int32_t)*q;                                                                \
+            far |= IS_FAR_##from(*p) | IS_FAR_##from(*q) | (*q == 0) | (*q == -1);                 \
+            if (far) {                                                                             \
+                part.in[0] = p;                                                                    \
+                part.in[1] = q;                                                                    \
+                part.to = to;                                                                      \
+                part.n = SPAN_BLOCK;                                                               \
+                span_##op##_each_##from(&part);                                                    \
+            } else {                                                                               \
+                for (k = 0; k < SPAN_BLOCK; k++)                                                   \
+                    a[k] = near_##op(a[k], b[k], fmod);                                            \
+                for (k = 0; k < SPAN_BLOCK; k++)                                                   \
+                    to[k] = a[k];                                                                  \
+            }                                                                                      \
+            p += s->step[0] * SPAN_BLOCK;                                                          \
+            q += s->step[1] * SPAN_BLOCK;                                                          \
+        }                                                                                          \
+        part.in[0] = p;                                                                            \
+        part.in[1] = q;                                                                            \
+        part.to = to;                                                                              \
+        part.n = left;                                                                             \
+        if (left > 0)                                                                              \
+            span_##op##_each_##from(&part);                                                        \
+    }
+
+/* `left` has all bits or none; no choice, which compilers would make a jump. */
+#define SHIFTED(bits)                                                                              \
+    static inline uint##bits##_t shifted_##bits(uint##bits##_t x, uint##bits##_t y,                \
+                                                uint##bits##_t left)                               \
+    {                                                                                              \
+        const uint##bits##_t by = y & (bits - 1), any = (uint##bits##_t)(0 - (y < bits));          \
+        return ((uint##bits##_t)(x << by) & left & any) |                                          \
+               ((uint##bits##_t)(x >> by) & ~left & any);                                          \
+    }
+SHIFTED(8)
+SHIFTED(16)
+SHIFTED(32)
+SHIFTED(64)
 
 /* Small whole exponents are what models have. */
 static inline float power(float x, float y)
@@ -283,29 +372,35 @@ static inline bool is_easy(float y)
     return y == 2.0f || y == 1.0f || y == 0.5f || !(fabsf(y) < INFINITY);
 }
 
-/* One exponent for all. */
-static void powers_of(const float *x, float y, int64_t n, float *to)
+/* Of 64 at a time, one of each operand or all different. */
+static void powers_of(const float *x, int x_step, const float *y, int y_step, int64_t n, float *to)
 {
-    float block[SPAN_BLOCK];
+    float block[SPAN_BLOCK], exponents[SPAN_BLOCK];
     int64_t at, some;
     int k, beyond;
 
     for (at = 0; at < n; at += some) {
         some = n - at < SPAN_BLOCK ? n - at : SPAN_BLOCK;
-        for (k = 0; k < SPAN_BLOCK; k++)
-            block[k] = 1;
-        memcpy(block, x + at, (size_t)some * sizeof *x);
+        for (k = 0; k < SPAN_BLOCK; k++) {
+            block[k] = *x;
+            exponents[k] = *y;
+        }
+        if (x_step)
+            memcpy(block, x + at, (size_t)some * sizeof *x);
+        if (y_step)
+            memcpy(exponents, y + at, (size_t)some * sizeof *y);
         for (beyond = 0, k = 0; k < SPAN_BLOCK; k++)
-            beyond |= !(block[k] > 0.0f) | !(block[k] < INFINITY);
-        if (y == 3.0f)
+            beyond |=
+                !(block[k] > 0.0f) | !(block[k] < INFINITY) | !(fabsf(exponents[k]) < INFINITY);
+        if (!y_step && *y == 3.0f)
             for (k = 0; k < SPAN_BLOCK; k++)
                 block[k] = (float)((double)block[k] * block[k] * block[k]);
         else if (!beyond)
             for (k = 0; k < SPAN_BLOCK; k++)
-                block[k] = (float)power_of(block[k], y);
+                block[k] = (float)power_of(block[k], exponents[k]);
         else
             for (k = 0; k < SPAN_BLOCK; k++)
-                block[k] = power(block[k], y);
+                block[k] = power(block[k], exponents[k]);
         memcpy(to + at, block, (size_t)some * sizeof *to);
     }
 }
@@ -316,8 +411,8 @@ static void powers_of(const float *x, float y, int64_t n, float *to)
     {                                                                                              \
         const in_type *y = s->in[1];                                                               \
                                                                                                    \
-        if (s->step[0] && !s->step[1] && !is_easy(*y))                                             \
-            powers_of(s->in[0], *y, s->n, s->to);                                                  \
+        if (s->step[1] || !is_easy(*y))                                                            \
+            powers_of(s->in[0], s->step[0], y, s->step[1], s->n, s->to);                           \
         else                                                                                       \
             span_##op##_each_##from(s);                                                            \
     }
@@ -358,17 +453,26 @@ static void powers_of(const float *x, float y, int64_t n, float *to)
     X(kind, op, U8, uint8_t, U8, uint8_t, value)                                                   \
     INTEGERS(X, kind, op, value)
 
+/* To the left in mode 1; 0 if there are no more bits. */
+#define SHIFT(X, from, type, bits)                                                                 \
+    X(BINARY, BitShift, from, type, from, type,                                                    \
+      shifted_##bits(x, y, (type)(0 - (type)(s->mode != 0))))
+
 /* NaN in an operand stays; of zeros the first. */
 #define NATIVE_ELEMENTWISE_LIST(X)                                                                 \
     INTEGERS(X, UNARY, Abs, x < 0 ? 0 - (uint64_t)x : (uint64_t)x)                                 \
-    FLOAT_MATH(X, Acos, acos)                                                                      \
-    FLOAT_MATH(X, Acosh, acosh)                                                                    \
+    CALCULATED_MATH(X, Acos, arc_cosine, acos)                                                     \
+    CALCULATED_MATH(X, Acosh, area_cosine, acosh)                                                  \
     ARITHMETIC(X, Add, x + y)                                                                      \
     LOGIC(X, And, (x != 0) & (y != 0))                                                             \
-    FLOAT_MATH(X, Asin, asin)                                                                      \
-    FLOAT_MATH(X, Asinh, asinh)                                                                    \
+    CALCULATED_MATH(X, Asin, arc_sine, asin)                                                       \
+    CALCULATED_MATH(X, Asinh, area_sine, asinh)                                                    \
     CALCULATED_MATH(X, Atan, arc_tangent, atan)                                                    \
     CALCULATED_MATH(X, Atanh, area_tangent, atanh)                                                 \
+    SHIFT(X, U8, uint8_t, 8)                                                                       \
+    SHIFT(X, U16, uint16_t, 16)                                                                    \
+    SHIFT(X, U32, uint32_t, 32)                                                                    \
+    SHIFT(X, U64, uint64_t, 64)                                                                    \
     BITS(X, BINARY, BitwiseAnd, x &y)                                                              \
     BITS(X, UNARY, BitwiseNot, ~x)                                                                 \
     BITS(X, BINARY, BitwiseOr, x | y)                                                              \
@@ -379,8 +483,8 @@ static void powers_of(const float *x, float y, int64_t n, float *to)
     X(CALCULATED, Cos, F32, float, F32, float, cosine)                                             \
     CALCULATED_MATH(X, Cosh, hyperbolic_cosine, cosh)                                              \
     FLOATS(X, BINARY, Div, x / y)                                                                  \
-    X(BINARY, Div, I32, int32_t, I32, int32_t, divide_I32(x, y))                                   \
-    X(BINARY, Div, I64, int64_t, I64, int64_t, divide_I64(x, y))                                   \
+    X(QUOTIENT, Div, I32, int32_t, I32, int32_t, divide_I32(x, y))                                 \
+    X(QUOTIENT, Div, I64, int64_t, I64, int64_t, divide_I64(x, y))                                 \
     COMPARISON(X, Equal, x == y)                                                                   \
     X(BINARY, Equal, U8, uint8_t, BOOL, uint8_t, x == y)                                           \
     X(BINARY, Equal, BOOL, uint8_t, BOOL, uint8_t, (x != 0) == (y != 0))                           \
@@ -403,8 +507,8 @@ static void powers_of(const float *x, float y, int64_t n, float *to)
     FLOATS(X, SUM, Mean, x / s->n_in)                                                              \
     FLOATS(X, FOLD, Min, (y < x) | (y != y) ? y : x)                                               \
     INTEGERS(X, FOLD, Min, y < x ? y : x)                                                          \
-    X(BINARY, Mod, I32, int32_t, I32, int32_t, rest_I32(x, y, s->mode != 0))                       \
-    X(BINARY, Mod, I64, int64_t, I64, int64_t, rest_I64(x, y, s->mode != 0))                       \
+    X(QUOTIENT, Mod, I32, int32_t, I32, int32_t, rest_I32(x, y, s->mode != 0))                     \
+    X(QUOTIENT, Mod, I64, int64_t, I64, int64_t, rest_I64(x, y, s->mode != 0))                     \
     ARITHMETIC(X, Mul, x *y)                                                                       \
     INTEGERS(X, UNARY, Neg, 0 - (uint64_t)x)                                                       \
     X(UNARY, Not, BOOL, uint8_t, BOOL, uint8_t, x == 0)                                            \

@@ -125,6 +125,50 @@ static inline double area_tangent(double x)
     return copysign(0.5 * logarithm_from_1(2.0 * t / (1.0 - t)), x);
 }
 
+/* Of numbers above 0, or 0; Newton's iteration for 1 / root, as sqrt may set errno, which keeps
+ * compilers from vectors. */
+static inline double root(double x)
+{
+    const double half = 0.5 * x;
+    uint64_t bits;
+    double y;
+
+    memcpy(&bits, &x, sizeof bits);
+    bits = 0x5fe6eb50c7b537a9u - (bits >> 1); /* within 4 % */
+    memcpy(&y, &bits, sizeof y);
+    y = y * (1.5 - half * y * y);
+    y = y * (1.5 - half * y * y);
+    y = y * (1.5 - half * y * y);
+    y = y * (1.5 - half * y * y);
+    return x * y;
+}
+
+/* asin x = atan x / root of 1 - x^2 */
+static inline double arc_sine(double x)
+{
+    return arc_tangent(x / root((1.0 - x) * (1.0 + x)));
+}
+
+static inline double arc_cosine(double x)
+{
+    return 1.57079632679489661923 - arc_sine(x);
+}
+
+/* log(t + r) = log(1 + t + (r - 1)), r the root of 1 + t^2 */
+static inline double area_sine(double x)
+{
+    const double t = fabs(x), q = t * t;
+
+    return copysign(logarithm_from_1(t + q / (1.0 + root(1.0 + q))), x);
+}
+
+static inline double area_cosine(double x)
+{
+    const double t = either(x > 1.0, x - 1.0, 0.0), y = logarithm_from_1(t + root(t * (t + 2.0)));
+
+    return either(x >= 1.0, y, (double)NAN);
+}
+
 /* x^y of positive x */
 static inline double power_of(double x, double y)
 {
@@ -137,3 +181,5 @@ static const function_of arc_tangent_of = {atan, INFINITY}, tangent_of = {tan, 0
 static const function_of hyperbolic_sine_of = {sinh, INFINITY};
 static const function_of hyperbolic_cosine_of = {cosh, INFINITY};
 static const function_of area_tangent_of = {atanh, INFINITY};
+static const function_of arc_sine_of = {asin, 1.0f}, arc_cosine_of = {acos, 1.0f};
+static const function_of area_sine_of = {asinh, FLT_MAX}, area_cosine_of = {acosh, FLT_MAX};

@@ -7,6 +7,7 @@
  * Tiles keep their sums in registers over all terms of a call, as BLAS libraries do: a vector of
  * weights for each block, one number of the source for each pixel, blocks * pixels products.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 

@@ -117,6 +117,7 @@ const native_op native_op_rows[] = {
     OWN("BatchNormTrain", 1),
     OP("BatchNormalization", 15, batch_norm, BIT(F32) | HALVES),
     ML("Binarizer", 1, binarizer, NUMBERS),
+    WIDE("BitShift", 28, BIT(U8) | BIT(U16) | BIT(U32) | BIT(U64)),
     WIDE("BitwiseAnd", 18, BITS),
     WIDE("BitwiseNot", 18, BITS),
     WIDE("BitwiseOr", 18, BITS),

@@ -104,6 +104,8 @@ static int mode_of(const tfr_call *call)
     if (is_op(call, "IsInf"))
         return (tfr_call_int(call, "detect_negative", 1) != 0) +
                2 * (tfr_call_int(call, "detect_positive", 1) != 0);
+    if (is_op(call, "BitShift"))
+        return strcmp(tfr_call_string(call, "direction", ""), "LEFT") == 0;
     return tfr_call_int(call, "fmod", 0) != 0;
 }
 
