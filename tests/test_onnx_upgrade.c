@@ -487,6 +487,60 @@ TEST(upsample_of_every_age_becomes_resize)
     tfr_graph_release(graph);
 }
 
+/* A Resize of opset 10 with these scales as a constant. */
+static tfr_graph *resize_10(const char *mode, const float scales[2])
+{
+    static const int64_t dims[2] = {4, 5}, two = 2;
+    pb n = node("Resize", "x s", "y"), g = {.n = 0}, m,
+       c = tensor_raw("s", TFR_DTYPE_F32, 1, &two, scales, 2 * sizeof *scales);
+    tfr_graph *graph = NULL;
+    add_attr(&n, attr_text("mode", mode));
+    add_value(&g, 11, "x", TFR_DTYPE_F32, 2, dims);
+    pb_msg(&g, 5, &c);
+    add_node(&g, n);
+    add_value(&g, 12, "y", 0, -1, NULL);
+    m = model(&g, 10);
+    REQUIRE(!m.full);
+    check_without_memory(&m);
+    REQUIRE_OK(tfr_onnx_parse(m.data, m.n, &graph, &err), &err);
+    return graph;
+}
+
+TEST(nearest_of_opset_10_rounds_up_where_it_shrinks)
+{
+    tfr_graph *graph = resize_10("nearest", (const float[]){1, 0.6f});
+    CHECK_STR("Resize", ops_of(graph));
+    CHECK_STR("asymmetric", text_of(graph, "coordinate_transformation_mode"));
+    CHECK_STR("ceil", text_of(graph, "nearest_mode"));
+    tfr_graph_release(graph);
+    graph = resize_10("nearest", (const float[]){1.5f, 1});
+    CHECK_STR("floor", text_of(graph, "nearest_mode"));
+    tfr_graph_release(graph);
+    graph = resize_10("linear", (const float[]){1.5f, 0.5f});
+    CHECK_STR("Resize", ops_of(graph));
+    CHECK_STR("linear", text_of(graph, "mode"));
+    tfr_graph_release(graph);
+    graph = resize_10("nearest", (const float[]){0.5f, 1.5f}); /* one axis each way: two nodes */
+    CHECK_STR("Resize Resize", ops_of(graph));
+    CHECK_STR("floor", text_of(graph, "nearest_mode"));
+    CHECK_NEAR(1, float_input(graph, 2), 0);
+    tfr_graph_release(graph);
+}
+
+TEST(half_pixels_of_tensorflow_are_read_at_every_opset)
+{
+    for (int opset = 11; opset <= 18; opset++) {
+        pb n = node("Resize", "x x w", "y");
+        tfr_graph *graph;
+        add_attr(&n, attr_text("coordinate_transformation_mode", "tf_half_pixel_for_nn"));
+        add_attr(&n, attr_text("nearest_mode", "floor"));
+        graph = load(n, opset, 3);
+        CHECK_STR("half_pixel", text_of(graph, "coordinate_transformation_mode"));
+        CHECK_STR("round_prefer_ceil", text_of(graph, "nearest_mode"));
+        tfr_graph_release(graph);
+    }
+}
+
 TEST(old_names_and_defaults_are_written_out)
 {
     pb n = node("Concat", "x x", "y");
@@ -587,6 +641,8 @@ static const test_case cases[] = {
     CASE(a_slope_per_channel_is_aligned_with_axis_one),
     CASE(softmax_over_a_matrix_is_flattened_and_shaped_back),
     CASE(upsample_of_every_age_becomes_resize),
+    CASE(nearest_of_opset_10_rounds_up_where_it_shrinks),
+    CASE(half_pixels_of_tensorflow_are_read_at_every_opset),
     CASE(old_names_and_defaults_are_written_out),
     CASE(batch_normalization_trains_only_with_more_outputs),
     CASE(group_normalization_spreads_its_scale_over_the_channels),

@@ -107,7 +107,7 @@ static const upgrade upgrades[] = {
     {"Reshape", 4, tfr__upgrade_reshape},
     {"Reshape", EVERY, NULL},
     {"Resize", 10, tfr__upgrade_resize_10},
-    {"Resize", 12, tfr__upgrade_resize_12},
+    {"Resize", EVERY, tfr__upgrade_resize_half_pixel},
     {"Resize", EVERY, tfr__upgrade_resize_empty},
     {"RoiAlign", 15, tfr__upgrade_roi_align},
     {"Scan", EVERY, NULL}, /* opset 8: upgrade_scan.c */

@@ -32,7 +32,7 @@ tfr__upgrade_fn tfr__upgrade_batch_norm, tfr__upgrade_dropout, tfr__upgrade_grou
     tfr__upgrade_simplified_layer_norm;
 
 /* upgrade_resize.c */
-tfr__upgrade_fn tfr__upgrade_resize_10, tfr__upgrade_resize_12, tfr__upgrade_resize_empty,
+tfr__upgrade_fn tfr__upgrade_resize_10, tfr__upgrade_resize_half_pixel, tfr__upgrade_resize_empty,
     tfr__upgrade_upsample_1, tfr__upgrade_upsample_7, tfr__upgrade_upsample_9;
 
 /* Is there an op of this name, now or in an older opset? */

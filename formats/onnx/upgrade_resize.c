@@ -1,12 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * upgrade_resize.c: Upsample, which became Resize in opset 10, and the older forms of Resize.
- * Up to opset 10 both take the source at floor(x / scale): "asymmetric" and "floor" of today.
+ * Up to opset 10 both take the source at x / scale, "asymmetric" of today, rounded down, or up
+ * where an image shrinks: so is the test of opset 10 (1 and 3 of 1, 2, 3, 4 at scale 0.6), which
+ * peers follow.
  */
 #include <string.h>
 
 #include "onnx/upgrade.h"
 #include "prefix.h"
+
+/* Known scales in `out`; their number, 0 = they are not known. */
+static uint32_t known_scales(const tfr__onnx_call *call, float out[TFR_MAX_RANK])
+{
+    tfr_tensor *tensor = tfr__onnx_known_tensor(call->builder, tfr__call_input(call, 2));
+    uint64_t n = tensor ? tfr_tensor_elements(tensor) : 0;
+
+    if (n == 0 || n > TFR_MAX_RANK || tfr_tensor_dtype(tensor) != TFR_DTYPE_F32)
+        return 0;
+    memcpy(out, tfr_tensor_data(tensor), n * sizeof *out);
+    return (uint32_t)n;
+}
+
+/* Scales as a constant. */
+static tfr_status add_scales(tfr__onnx_call *call, const float *scales, uint64_t n,
+                             tfr_value *value, tfr_err *err)
+{
+    tfr_shape shape = {1, {(int64_t)n}};
+    tfr_tensor *tensor;
+    tfr_status status = tfr_tensor_create(TFR_DTYPE_F32, &shape, &tensor, err);
+
+    if (status)
+        return status;
+    if (n)
+        memcpy(tfr_tensor_data(tensor), scales, n * sizeof *scales);
+    status = tfr_graph_add_constant(call->builder->graph, NULL, tensor, value, err);
+    tfr_tensor_release(tensor);
+    return status;
+}
+
+/* Axes that grow are left to the call, those that shrink go to a node before it. */
+static tfr_status shrink_first(tfr__onnx_call *call, const float *scales, uint32_t n, tfr_err *err)
+{
+    const tfr_attr rules[] = {TFR_SET_STRING("mode", "nearest"),
+                              TFR_SET_STRING("coordinate_transformation_mode", "asymmetric"),
+                              TFR_SET_STRING("nearest_mode", "ceil")};
+    tfr_value inputs[3] = {tfr__call_input(call, 0), TFR_VALUE_NONE, TFR_VALUE_NONE}, x, rest;
+    float less[TFR_MAX_RANK], more[TFR_MAX_RANK];
+    tfr_status status;
+
+    for (uint32_t i = 0; i < n; i++) {
+        less[i] = scales[i] < 1 ? scales[i] : 1;
+        more[i] = scales[i] < 1 ? 1 : scales[i];
+    }
+    status = add_scales(call, less, n, &inputs[2], err);
+    if (!status)
+        status = tfr__call_node(call, "Resize", inputs, 3, rules, 3, &x, err);
+    if (!status)
+        status = add_scales(call, more, n, &rest, err);
+    if (status)
+        return status;
+    tfr__call_set_input(call, 0, x);
+    tfr__call_set_input(call, 2, rest);
+    return TFR_OK;
+}
+
+static tfr_status set_rounding(tfr__onnx_call *call, tfr_err *err)
+{
+    const tfr_attr *mode = tfr__call_attr(call, "mode", TFR_ATTR_STRING);
+    float scales[TFR_MAX_RANK];
+    uint32_t n = known_scales(call, scales);
+    bool less = false, more = false;
+    tfr_status status = TFR_OK;
+
+    for (uint32_t i = 0; i < n; i++) {
+        less |= scales[i] < 1;
+        more |= scales[i] > 1;
+    }
+    if (mode && strcmp(mode->strings[0].data, "nearest") != 0)
+        less = false;
+    if (less && more)
+        status = shrink_first(call, scales, n, err);
+    return status
+               ? status
+               : tfr__call_set_string(call, "nearest_mode", less && !more ? "ceil" : "floor", err);
+}
 
 static tfr_status set_old_rule(tfr__onnx_call *call, tfr_err *err)
 {
@@ -17,9 +95,7 @@ static tfr_status set_old_rule(tfr__onnx_call *call, tfr_err *err)
         status = tfr__call_set_string(call, "mode", "linear", err);
     if (!status)
         status = tfr__call_set_string(call, "coordinate_transformation_mode", "asymmetric", err);
-    if (!status)
-        status = tfr__call_set_string(call, "nearest_mode", "floor", err);
-    return status;
+    return status ? status : set_rounding(call, err);
 }
 
 /* X and scales become X, (no roi) and scales. */
@@ -39,20 +115,11 @@ tfr_status tfr__upgrade_upsample_9(tfr__onnx_call *call, tfr_err *err)
     return tfr__upgrade_resize_10(call, err);
 }
 
-/* Scales as a constant input. */
 static tfr_status set_scales(tfr__onnx_call *call, const float *scales, uint64_t n, tfr_err *err)
 {
-    tfr_shape shape = {1, {(int64_t)n}};
-    tfr_tensor *tensor;
     tfr_value value;
-    tfr_status status = tfr_tensor_create(TFR_DTYPE_F32, &shape, &tensor, err);
+    tfr_status status = add_scales(call, scales, n, &value, err);
 
-    if (status)
-        return status;
-    if (n)
-        memcpy(tfr_tensor_data(tensor), scales, n * sizeof *scales);
-    status = tfr_graph_add_constant(call->builder->graph, NULL, tensor, &value, err);
-    tfr_tensor_release(tensor);
     if (!status)
         tfr__call_set_input(call, 1, value);
     return status;
@@ -86,10 +153,11 @@ tfr_status tfr__upgrade_upsample_1(tfr__onnx_call *call, tfr_err *err)
 }
 
 /*
- * Up to opset 12 there was "tf_half_pixel_for_nn": (x + 1/2) / scale, which is half_pixel + 1/2. So
- * rounding it down is rounding half_pixel, and rounding it is rounding half_pixel up.
+ * Up to opset 12 there was "tf_half_pixel_for_nn", which tf2onnx still writes: (x + 1/2) / scale,
+ * which is half_pixel + 1/2. So rounding it down is rounding half_pixel, and rounding it is
+ * rounding half_pixel up.
  */
-tfr_status tfr__upgrade_resize_12(tfr__onnx_call *call, tfr_err *err)
+tfr_status tfr__upgrade_resize_half_pixel(tfr__onnx_call *call, tfr_err *err)
 {
     const tfr_attr *rule = tfr__call_attr(call, "coordinate_transformation_mode", TFR_ATTR_STRING);
     const tfr_attr *mode = tfr__call_attr(call, "nearest_mode", TFR_ATTR_STRING);
