@@ -32,6 +32,10 @@ static void read_sums(const native_int8_band *b, int row, int32_t *restrict to)
     const int32_t *s = b->sums + row * NR;
 
     EACH_COLUMN to[j] = (int32_t)((uint32_t)s[j] + (uint32_t)c->term[j]);
+    if (b->row_terms) {
+        const uint32_t term = (uint32_t)b->row_terms[row];
+        EACH_COLUMN to[j] = (int32_t)((uint32_t)to[j] - term);
+    }
     if (b->row_sums) {
         const uint32_t sum = (uint32_t)b->row_sums[row];
         EACH_COLUMN to[j] = (int32_t)((uint32_t)to[j] - sum * (uint32_t)c->zero[j]);

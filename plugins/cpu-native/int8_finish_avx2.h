@@ -76,11 +76,21 @@ static inline pair_i sums_of_row(const native_int8_band *b, int row, pair_i term
     return (pair_i){_mm256_add_epi32(s.low, term.low), _mm256_add_epi32(s.high, term.high)};
 }
 
+static inline bool has_corrections(const native_int8_band *b)
+{
+    return b->row_sums || b->row_terms || b->row_zeros;
+}
+
 /* Less what zero points of both sides add. */
 static inline pair_i corrected(const native_int8_band *b, int row, pair_i s)
 {
     const native_int8_columns *c = b->columns;
 
+    if (b->row_terms) {
+        const __m256i term = _mm256_set1_epi32(b->row_terms[row]);
+        s.low = _mm256_sub_epi32(s.low, term);
+        s.high = _mm256_sub_epi32(s.high, term);
+    }
     if (b->row_sums) {
         s.low = less_product(s.low, b->row_sums[row], c->zero);
         s.high = less_product(s.high, b->row_sums[row], c->zero + 8);
@@ -377,7 +387,7 @@ static uint64_t finish_all_pairs(const native_int8_band *b, bool corrects)
     return whole ? finish_pairs(b, true, false, false) : finish_pairs(b, false, false, false);
 }
 
-/* Whether finish_pairs does it, with nothing taken off for zero points. */
+/* Whether finish_pairs does it, with nothing but one number for a row taken off for zero points. */
 static inline bool is_for_pairs(const native_int8_band *b)
 {
     return !b->with && !b->row_sums && !b->row_zeros && has_small_scales(b->columns);
@@ -385,7 +395,7 @@ static inline bool is_for_pairs(const native_int8_band *b)
 
 static uint64_t finish_most(const native_int8_band *b)
 {
-    const bool whole = b->cols == NR, corrects = b->row_sums || b->row_zeros;
+    const bool whole = b->cols == NR, corrects = has_corrections(b);
 
     if (b->with && corrects)
         return whole ? finish_rows(b, true, true, true) : finish_rows(b, true, false, true);

@@ -76,7 +76,7 @@ finish_floats(const native_int8_band *b, const bool whole, const bool adds, cons
 
 static void finish_tile_of_floats(const native_int8_band *b)
 {
-    const bool whole = b->cols == NR, adds = b->residual, corrects = b->row_sums || b->row_zeros;
+    const bool whole = b->cols == NR, adds = b->residual, corrects = has_corrections(b);
 
     if (corrects && adds)
         finish_floats(b, false, true, true);

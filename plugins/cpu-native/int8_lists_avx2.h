@@ -147,12 +147,23 @@ static void list_tile(const native_int8_tile *t)
 /* Two rows with sums that are next to a tie. */
 static void finish_again(const native_int8_band *band, int row, const int32_t *sums)
 {
-    native_int8_band again = *band;
+    native_int8_band again = native_int8_band_from(band, row);
 
     again.sums = sums;
-    again.c = (uint8_t *)band->c + row * band->ldc;
     finish_row(&again, 0);
     finish_row(&again, 1);
+}
+
+/* Without what is taken off for the zero point of B. */
+static inline __attribute__((always_inline)) void take_row_terms(const int rows, __m256i (*s)[2],
+                                                                 const int32_t *terms)
+{
+    EVERY(int i = 0; i < rows; i++)
+    {
+        const __m256i term = _mm256_set1_epi32(terms[i]);
+        s[i][0] = _mm256_sub_epi32(s[i][0], term);
+        s[i][1] = _mm256_sub_epi32(s[i][1], term);
+    }
 }
 
 static inline __attribute__((always_inline)) pair_i pair_of(const __m256i *s)
@@ -160,10 +171,13 @@ static inline __attribute__((always_inline)) pair_i pair_of(const __m256i *s)
     return (pair_i){s[0], s[1]};
 }
 
-/* Sums began with the terms, which finish_row adds once more. */
-static inline __m256i less_term(__m256i sums, const rounding *r, int high)
+/* As they were made: finish_row adds and takes off the terms once more. */
+static inline __m256i without_terms(__m256i sums, const rounding *r, int high,
+                                    const native_int8_band *b, int row)
 {
-    return _mm256_sub_epi32(sums, high ? r->term.high : r->term.low);
+    const __m256i less = _mm256_sub_epi32(sums, high ? r->term.high : r->term.low);
+
+    return b->row_terms ? _mm256_add_epi32(less, _mm256_set1_epi32(b->row_terms[row])) : less;
 }
 
 /* As many rows as are in fours; how many. */
@@ -180,6 +194,8 @@ static inline __attribute__((always_inline)) int finish_lists(const bool is_sign
     for (; row + LIST_ROWS <= band->rows; row += LIST_ROWS, t.a += LIST_ROWS * t.a_step) {
         list_sums s;
         sum_lists(LIST_ROWS, vectors, s, &t, r.term);
+        if (band->row_terms)
+            take_row_terms(LIST_ROWS, s, band->row_terms + row);
         EVERY(int i = 0; i < LIST_ROWS; i += 2)
         {
             uint8_t *next = to + band->ldc;
@@ -189,7 +205,8 @@ static inline __attribute__((always_inline)) int finish_lists(const bool is_sign
                 int32_t sums[2 * NR]; /* a copy, so that s has no address */
                 EVERY(int j = 0; j < 4; j++)
                 {
-                    I_STORE(sums + j * 8, less_term(s[i + j / 2][j % 2], &r, j % 2));
+                    I_STORE(sums + j * 8,
+                            without_terms(s[i + j / 2][j % 2], &r, j % 2, band, row + i + j / 2));
                 }
                 finish_again(band, row + i, sums);
             }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * int8_panel_avx2.h: products of 16 bits by a panel, whose sums are bytes before they leave their
- * registers, where nothing is added to them and zero points of B are 0. What int8_tile.h and
+ * registers, where nothing is added to them and B has one zero point. What int8_tile.h and
  * int8_finish_avx2.h say of it. Convolutions of few channels to many have as much to finish as to
  * multiply.
  */
@@ -45,6 +45,8 @@ static inline __attribute__((always_inline)) int finish_wides(const bool is_sign
     for (; row + MR <= band->rows; row += MR, t.a += MR * t.a_step) {
         wide_sums s;
         sum_wides(vectors, s, &t, r.term);
+        if (band->row_terms)
+            take_row_terms(MR, s, band->row_terms + row);
         EVERY(int i = 0; i < MR; i += 2)
         {
             uint8_t *next = to + band->ldc;
@@ -54,7 +56,8 @@ static inline __attribute__((always_inline)) int finish_wides(const bool is_sign
                 int32_t sums[2 * NR]; /* a copy, so that s has no address */
                 EVERY(int j = 0; j < 4; j++)
                 {
-                    I_STORE(sums + j * 8, less_term(s[i + j / 2][j % 2], &r, j % 2));
+                    I_STORE(sums + j * 8,
+                            without_terms(s[i + j / 2][j % 2], &r, j % 2, band, row + i + j / 2));
                 }
                 finish_again(band, row + i, sums);
             }

@@ -106,8 +106,8 @@ static bool has_b_zeros(const native_int8_product *p, const native_int8_args *ar
 /* A block of rows that is ready for tiles. */
 typedef struct ready_rows {
     const uint8_t *a;
-    int64_t step; /* bytes */
-    int32_t *sums, *zeros;
+    int64_t step;          /* bytes */
+    int32_t *sums, *zeros; /* sums: times the zero point of B, where it has one */
     uint8_t *lists;
     bool has_sums;
 } ready_rows;
@@ -127,6 +127,9 @@ static void take_rows(const native_int8_product *p, const native_int8_args *args
     }
     for (i = 0; i < n && r->has_sums; i++)
         r->sums[i] = p->way->sum(r->a + i * r->step, p->shape.k);
+    for (i = 0; i < n && r->has_sums && !args->b_zeros; i++)
+        r->sums[i] = (int32_t)((uint32_t)r->sums[i] *
+                               (uint32_t)(args->b_zero - (p->shape.b_signed ? 0 : 128)));
     if (p->way->halve)
         p->way->halve(memory, r->step, n, p->k_padded,
                       args->a_zeros ? -1 : args->a_zero + (p->shape.a_signed ? 128 : 0), r->lists);
@@ -155,7 +158,8 @@ static void set_band(const block *b, int64_t i, int64_t column, native_int8_band
     band->finish = f;
     band->ldc = ldc;
     band->c = (char *)b->args->c + at_c * (bytes ? 1 : 4);
-    band->row_sums = b->b_zeros ? b->rows->sums + i : NULL;
+    band->row_sums = b->b_zeros && b->args->b_zeros ? b->rows->sums + i : NULL;
+    band->row_terms = b->b_zeros && !b->args->b_zeros ? b->rows->sums + i : NULL;
     band->row_zeros = b->rows->zeros ? b->rows->zeros + i : NULL;
     band->lists = b->rows->lists;
     band->row_scale = f->row_scale ? f->row_scale + row : NULL;

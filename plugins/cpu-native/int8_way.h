@@ -47,7 +47,8 @@ typedef struct native_int8_band {
     const native_int8_finish *finish;
     const native_int8_columns *columns;
     const int32_t *sums;      /* [rows][nr] */
-    const int32_t *row_sums;  /* of A; NULL = the zero points of b' are 0 */
+    const int32_t *row_sums;  /* of A; NULL = the zero points of b' are one, or 0 */
+    const int32_t *row_terms; /* sums of A times the one zero point of b', or NULL */
     const int32_t *row_zeros; /* of A, that are still in the sums; NULL = they are not */
     const uint8_t *lists;     /* of ways that halve: of all tiles */
     const float *row_scale;   /* of the first row, or NULL */
@@ -171,6 +172,7 @@ static inline native_int8_band native_int8_band_from(const native_int8_band *ban
 
     b.c = (char *)b.c + row * b.ldc * (bytes ? 1 : 4);
     b.row_sums = b.row_sums ? b.row_sums + row : NULL;
+    b.row_terms = b.row_terms ? b.row_terms + row : NULL;
     b.row_zeros = b.row_zeros ? b.row_zeros + row : NULL;
     b.row_scale = b.row_scale ? b.row_scale + row : NULL;
     b.residual = b.residual ? b.residual + row * b.ldc : NULL;
