@@ -27,6 +27,7 @@ TEST(moves_and_softmax_of_constants_are_computed_beforehand)
           "out Add(x,ScatterND(w,Reshape([1],[1,1]),u))",
           "fold", "Add");
     check("in x 60 40; const w 60 40; out Add(x,GatherElements(w,Cast{to=7}(w)))", "fold", "Add");
+    check("in x 1; const w 2500000; out Add(x,Concat{axis=0}(w,w))", "fold", "Add");
 }
 
 /* As positions relative to each other go through the weights of each layer. */
