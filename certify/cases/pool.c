@@ -35,6 +35,11 @@ const ops_case ops_pool_cases[] = {
      .in = INPUT(OPS_FLOATS), .tolerance = OPS_SUM},
     {"AveragePool/wide rows", .vars = "H=2 N=1 C=9 k=2..4 e=1|1|2 s=1..3 p=0..k-1 q=0..k-1 x=9..24",
      .attrs = WINDOW PADS " count_include_pad?:i=0|1", .in = INPUT("f32"), .tolerance = OPS_SUM},
+    {"AveragePool/frames",
+     .vars = "N=1|2 C=1..9 k=2..5 e=1|1|2 s=1|1|2 p=0..k-1 q=0..k-1 x=(k-1)*e+1..(k-1)*e+5 z=1..5",
+     .attrs = "kernel_shape:is=k,1,1 dilations?:is=e,1,1 strides?:is=s,1,1 pads:is=p,0,0,q,0,0 "
+              "count_include_pad?:i=0|1",
+     .in = {{"f32", "N,C,x,z,3", NULL, NULL, NULL}}, .tolerance = OPS_SUM},
     GLOBAL("GlobalAveragePool", ""),
     GLOBAL("GlobalLpPool", "p?:i=1|2|3"),
     GLOBAL("GlobalMaxPool", ""),

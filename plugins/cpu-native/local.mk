@@ -229,6 +229,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_forms_elementwise.c \
 	plugins/cpu-native/program_forms_sums.c \
 	plugins/cpu-native/program_forms_window.c \
+	plugins/cpu-native/program_frames.c \
 	plugins/cpu-native/program_front.c \
 	plugins/cpu-native/program_front.h \
 	plugins/cpu-native/program_fuse.c \

@@ -419,6 +419,9 @@ void native_plan_depthwise(native_planner *p, const native_item *item);
 bool native_is_turned_depthwise(const native_planner *p, const native_item *item);
 void native_plan_turned_depthwise(native_planner *p, const native_item *item);
 void native_plan_pool(native_planner *p, const native_item *item);
+/* program_frames.c: a POOL that stays plain. */
+bool native_pools_frames(const native_ir *ir, const native_item *item);
+void native_plan_frames(native_planner *p, const native_item *item);
 void native_plan_mean(native_planner *p, const native_item *item);
 /* program_flat.c */
 void native_plan_act(native_planner *p, const native_item *item);

@@ -245,6 +245,10 @@ static void lay_item(native_ir *ir, const native_item *old, const native_item *l
             native_take_steps(ir, &item);
         break;
     case NATIVE_ITEM_POOL:
+        if (native_pools_frames(ir, &item)) {
+            lay_plain(ir, &item);
+            break;
+        }
         item.inputs[0] = native_as(ir, item.inputs[0], true);
         ir->values[item.output].blocked = true;
         break;

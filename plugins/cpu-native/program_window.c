@@ -416,8 +416,13 @@ void native_plan_depthwise(native_planner *p, const native_item *item)
 
 void native_plan_pool(native_planner *p, const native_item *item)
 {
-    windows *w = begin_windows(p, item);
+    windows *w;
 
+    if (!p->ir->values[item->output].blocked) {
+        native_plan_frames(p, item);
+        return;
+    }
+    w = begin_windows(p, item);
     if (!w)
         return;
     w->row = p->isa->pool_row;
