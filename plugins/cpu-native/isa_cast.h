@@ -152,7 +152,7 @@ static inline int64_t put_I64(double x)
     CAST_FROM_NARROW(X, BF16)                                                                      \
     CAST_TO_INTEGERS(X, F64, double, )                                                             \
     CAST_TO_NARROW(X, F64, double, )                                                               \
-    CAST_TO_NARROW(X, F32, float, _of_float)                                                       \
+    X(F32, float, BF16, uint16_t, put_BF16_of_float)                                               \
     CAST_TO_NARROW(X, I32, int32_t, )                                                              \
     CAST_TO_NARROW(X, I64, int64_t, )                                                              \
     CAST_TO_NARROW(X, U8, uint8_t, _of_float)                                                      \
@@ -168,6 +168,22 @@ static inline int64_t put_I64(double x)
         SPAN_LOOP(const in_type x = p[j]; to[j] = (out_type)put(get_##from(x)));                   \
     }
 NATIVE_CAST_LIST(CAST_FUNCTION)
+
+#if defined(V_STORE_F16)
+static void span_Cast_F32_F16(const native_span *s)
+{
+    const float *x = s->in[0];
+    uint16_t *to = s->to;
+    int64_t i;
+
+    for (i = 0; i + LANES <= s->n; i += LANES)
+        V_STORE_F16(to + i, V_LOAD(x + i));
+    for (; i < s->n; i++)
+        to[i] = put_F16_of_float(x[i]);
+}
+#else
+CAST_FUNCTION(F32, float, F16, uint16_t, put_F16_of_float)
+#endif
 
 /* ---- float32, bool and integers, and what of them becomes float64 ---- */
 
@@ -256,7 +272,10 @@ static inline double double_of(int64_t x)
     X(F32, float, I64, int64_t, (int32_t), put_I64)
 NATIVE_BLOCK_CAST_LIST(CAST_OF_BLOCKS)
 
-#define CAST_ROW(from, in_type, result, out_type, ...)                                             \
+#define CAST_ROW(from, in_type, result, ...)                                                       \
     {"Cast", TFR_DTYPE_##from, TFR_DTYPE_##result, false, span_Cast_##from##_##result},
 #define CAST_ROWS                                                                                  \
-    NATIVE_CAST_LIST(CAST_ROW) NATIVE_PLAIN_CAST_LIST(CAST_ROW) NATIVE_BLOCK_CAST_LIST(CAST_ROW)
+    NATIVE_CAST_LIST(CAST_ROW)                                                                     \
+    NATIVE_PLAIN_CAST_LIST(CAST_ROW)                                                               \
+    NATIVE_BLOCK_CAST_LIST(CAST_ROW)                                                               \
+    CAST_ROW(F32, float, F16, uint16_t)

@@ -21,6 +21,8 @@ typedef __m256 vec;
 #define V_STORE(p, v) _mm256_storeu_ps(p, v)
 /* of float16 and bfloat16 */
 #define V_LOAD_F16(p)   _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#define V_STORE_F16(p, v)                                                                          \
+    _mm_storeu_si128((__m128i *)(void *)(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT))
 #define V_LOAD_BF16(p)  v_load_bf16(p)
 #define V_FMA(x, y, z)  _mm256_fmadd_ps(x, y, z)
 #define V_FNMA(x, y, z) _mm256_fnmadd_ps(x, y, z)

@@ -22,6 +22,8 @@ typedef __m512 vec;
 /* of float16 and bfloat16 */
 #define V_HALVES(p)   _mm256_loadu_si256((const __m256i *)(const void *)(p))
 #define V_LOAD_F16(p) _mm512_cvtph_ps(V_HALVES(p))
+#define V_STORE_F16(p, v)                                                                          \
+    _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT))
 #define V_LOAD_BF16(p)                                                                             \
     _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(V_HALVES(p)), 16))
 #define V_FMA(x, y, z)  _mm512_fmadd_ps(x, y, z)
