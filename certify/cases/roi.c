@@ -5,6 +5,9 @@
 const ops_case ops_roi_cases[] = {
     {"MaxRoiPool", .vars = "N=1|2 C=1..3 M=1..3", .attrs = "pooled_shape:is=2,2",
      .in = {{"f32|f64", "N,C,6,6", NULL, NULL, NULL}, {"=0", "1,5", "=0,1,1,4,5", NULL, NULL}}},
+    {"MaxRoiPool/bins of several pixels", .vars = "N=1|2 C=1..40 M=1..4 P=1..5 Q=1..5",
+     .attrs = "pooled_shape:is=P,Q spatial_scale:f=3|9|17",
+     .in = {{"f32|f64", "N,C,14,37", NULL, "niz", NULL}, {"=0", "M,5", "0..N-1", NULL, NULL}}},
     {"RoiAlign", .vars = "N=1..3 C=1..3 M=1..4",
      .attrs = "mode?:s=avg|max output_height:i=2 output_width:i=3 sampling_ratio?:i=2 "
               "coordinate_transformation_mode?:s=half_pixel|output_half_pixel",

@@ -234,6 +234,60 @@ static inline int32_t near_Mod(int32_t a, int32_t b, bool fmod)
             span_##op##_each_##from(&part);                                                        \
     }
 
+/* The rest has the sign of x with fmod, else that of y. */
+static inline double rest_F64(double x, double y, bool fmods)
+{
+    const double r = fmod(x, y);
+
+    if (fmods)
+        return r;
+    if (r == 0)
+        return copysign(0, y);
+    return (r < 0) != (y < 0) ? r + y : r;
+}
+
+/* Blocks whose quotients are below 2^26 and what is subtracted has no more bits than a double. */
+#define REST(op, from, in_type, result, out_type, value)                                           \
+    BINARY(op##_each, from, in_type, result, out_type, value)                                      \
+    static void span_##op##_##from(const native_span *s)                                           \
+    {                                                                                              \
+        const in_type *p = s->in[0], *q = s->in[1];                                                \
+        native_span part = *s;                                                                     \
+        out_type *to = s->to;                                                                      \
+        in_type x[SPAN_BLOCK], y[SPAN_BLOCK];                                                      \
+        int64_t left = s->mode ? s->n : 0;                                                         \
+        int k;                                                                                     \
+                                                                                                   \
+        for (; left >= SPAN_BLOCK; left -= SPAN_BLOCK, to += SPAN_BLOCK) {                         \
+            int far = 0;                                                                           \
+            for (k = 0; k < SPAN_BLOCK; k++)                                                       \
+                x[k] = p[k * s->step[0]];                                                          \
+            for (k = 0; k < SPAN_BLOCK; k++)                                                       \
+                y[k] = q[k * s->step[1]];                                                          \
+            for (k = 0; k < SPAN_BLOCK; k++)                                                       \
+                far |= !(fabsf(x[k] / y[k]) < 0x1p26f) | !(fabsf(y[k]) < INFINITY);                \
+            part.in[0] = p;                                                                        \
+            part.in[1] = q;                                                                        \
+            part.to = to;                                                                          \
+            part.n = SPAN_BLOCK;                                                                   \
+            if (far) {                                                                             \
+                span_##op##_each_##from(&part);                                                    \
+            } else {                                                                               \
+                for (k = 0; k < SPAN_BLOCK; k++) {                                                 \
+                    const double a = x[k], b = y[k], n = (int32_t)(a / b);                         \
+                    to[k] = (out_type)copysign(a - n * b, a);                                      \
+                }                                                                                  \
+            }                                                                                      \
+            p += s->step[0] * SPAN_BLOCK;                                                          \
+            q += s->step[1] * SPAN_BLOCK;                                                          \
+        }                                                                                          \
+        part.in[0] = p;                                                                            \
+        part.in[1] = q;                                                                            \
+        part.to = to;                                                                              \
+        part.n = s->mode ? left : s->n;                                                            \
+        span_##op##_each_##from(&part);                                                            \
+    }
+
 /* `left` has all bits or none; no choice, which compilers would make a jump. */
 #define SHIFTED(bits)                                                                              \
     static inline uint##bits##_t shifted_##bits(uint##bits##_t x, uint##bits##_t y,                \
@@ -509,6 +563,8 @@ static void powers_of(const float *x, int x_step, const float *y, int y_step, in
     INTEGERS(X, FOLD, Min, y < x ? y : x)                                                          \
     X(QUOTIENT, Mod, I32, int32_t, I32, int32_t, rest_I32(x, y, s->mode != 0))                     \
     X(QUOTIENT, Mod, I64, int64_t, I64, int64_t, rest_I64(x, y, s->mode != 0))                     \
+    X(REST, Mod, F32, float, F32, float, rest_F64((double)x, (double)y, s->mode != 0))             \
+    X(BINARY, Mod, F64, double, F64, double, rest_F64(x, y, s->mode != 0))                         \
     ARITHMETIC(X, Mul, x *y)                                                                       \
     INTEGERS(X, UNARY, Neg, 0 - (uint64_t)x)                                                       \
     X(UNARY, Not, BOOL, uint8_t, BOOL, uint8_t, x == 0)                                            \
@@ -548,6 +604,7 @@ NATIVE_ELEMENTWISE_LIST(SPAN_FUNCTION)
 #define FOLDS_CALCULATED false
 #define FOLDS_POWERS     false
 #define FOLDS_QUOTIENT   false
+#define FOLDS_REST       false
 #define SPAN_ROW(kind, op, from, in_type, result, out_type, value)                                 \
     {#op, TFR_DTYPE_##from, TFR_DTYPE_##result, FOLDS_##kind, span_##op##_##from},
 

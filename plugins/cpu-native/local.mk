@@ -311,6 +311,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/resize_axis.h \
 	plugins/cpu-native/roi_align.c \
 	plugins/cpu-native/roi_align.h \
+	plugins/cpu-native/roi_max_pool.c \
 	plugins/cpu-native/solve.c \
 	plugins/cpu-native/solve.h \
 	plugins/cpu-native/svm.c \

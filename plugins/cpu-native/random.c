@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random.c: RandomNormalLike, RandomUniformLike and Dropout of float32, with the numbers that
- * tfrun/plugin_random.h defines, to the bit. The generator has no state, so threads share the
- * elements, and eight blocks of four words are computed beside each other, as vectors.
+ * random.c: RandomNormalLike, RandomUniformLike, Bernoulli and Dropout of float32, with
+ * the numbers that tfrun/plugin_random.h defines, to the bit. The generator has no state, so
+ * threads share the elements, and eight blocks of four words are computed beside each other, as
+ * vectors.
  */
 #include "random.h"
 
@@ -17,8 +18,8 @@ typedef struct state {
     uint32_t subsequence;
     bool has_seed, each_run;
     uint64_t seed;
-    bool normal;
-    double a, b; /* mean and scale, or low and high */
+    bool normal, compares; /* compares: Bernoulli */
+    double a, b;           /* mean and scale, or low and high */
     /* Dropout */
     bool has_ratio, has_mode, has_mask;
     uint32_t outputs; /* the number of their first argument */
@@ -122,6 +123,21 @@ static void run_chunks(void *user, int64_t begin, int64_t end)
     }
 }
 
+/* Bernoulli: 1 where a uniform number is less. */
+static void compare_chunks(void *user, int64_t begin, int64_t end)
+{
+    const work *w = user;
+    uint32_t words[4][BLOCKS];
+
+    for (; begin < end; begin++) {
+        const int64_t at = begin * CHUNK, n = w->s->n - at < CHUNK ? w->s->n - at : CHUNK;
+        int64_t i;
+        draw(w, (uint64_t)begin * BLOCKS, words);
+        for (i = 0; i < n; i++)
+            w->y[at + i] = (float)(words[i % 4][i / 4] >> 8) * 0x1p-24f < w->x[at + i];
+    }
+}
+
 static void share(const tfr_plugin_device *device, tfr_range_fn fn, work *w)
 {
     const int64_t chunks = (w->s->n + CHUNK - 1) / CHUNK;
@@ -139,8 +155,10 @@ static int32_t run_random(const tfr_plugin_device *device, void *user, const tfr
     work w = {.s = s, .y = launch->args[launch->n_args - 1].address};
 
     (void)err;
+    if (s->compares)
+        w.x = launch->args[0].address ? launch->args[0].address : s->known[0];
     start(s, launch, &w);
-    share(device, run_chunks, &w);
+    share(device, s->compares ? compare_chunks : run_chunks, &w);
     return TFR_OK;
 }
 
@@ -229,6 +247,8 @@ void native_random_prepare(native_build *b, const tfr_call *call)
         return;
     read_seed(s, call);
     s->n = tfr_operand_elements(tfr_call_output(call, 0));
+    s->compares = call->name[0] == 'B';
+    s->known[0] = s->compares ? tfr_call_input(call, 0)->data : NULL;
     s->normal = strncmp(call->name, "RandomNormal", 12) == 0;
     s->a = (double)tfr_call_float(call, s->normal ? "mean" : "low", 0);
     s->b = (double)tfr_call_float(call, s->normal ? "scale" : "high", 1);

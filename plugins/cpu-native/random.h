@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random.h: RandomNormalLike, RandomUniformLike, Dropout. */
+/* random.h: RandomNormalLike, RandomUniformLike, Bernoulli, Dropout. */
 #ifndef NATIVE_RANDOM_H
 #define NATIVE_RANDOM_H
 

@@ -81,13 +81,14 @@ field() {
     text "$n" "$kept"
 }
 
-# model_of OP SHAPE: y = OP(x), x and y are float32 of this shape, a list of dims.
+# model_of OP SHAPE [TYPE]: y = OP(x), x and y are of this shape, a list of dims, and of the element
+# type of that number in onnx.proto; float32 without.
 model_of() {
     # shellcheck disable=SC2086 # a list of words
     {
         keep field 1 node "$1" n1 x y; nodes=$kept
-        keep field 11 value_info x 1 $2; inputs=$kept
-        keep field 12 value_info y 1 $2; outputs=$kept
+        keep field 11 value_info x "${3-1}" $2; inputs=$kept
+        keep field 12 value_info y "${3-1}" $2; outputs=$kept
     }
     model "$nodes" "$inputs" "$outputs"
 }
