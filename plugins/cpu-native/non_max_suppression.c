@@ -19,7 +19,10 @@
 #include "isa.h"
 #include "ml.h"
 
-enum { BUCKETS = 64 };
+enum {
+    BUCKETS = 64,
+    FEW = 128 /* boxes of a pair: comparing with all of them takes less than finding buckets */
+};
 
 typedef struct state {
     int64_t C, S, pairs; /* classes, boxes, and batches times classes */
@@ -147,13 +150,13 @@ static native_near round_box(const box *a, double iou)
 
 /* ---- those that were taken ---- */
 
-/* All in one bucket where that is no use or numbers are not finite. */
+/* All in one bucket where that is no use, where few are taken or numbers are not finite. */
 static void find_buckets(const work *w, lane *l, const float *boxes, int64_t n)
 {
     double low = INFINITY, high = -INFINITY, widest = 0;
     int64_t i;
 
-    for (i = 0; i < n; i++) {
+    for (i = 0; i < n && w->state->limit > FEW; i++) {
         const box a = read_box(w->state, boxes, (uint32_t)l->items[i]);
         if (!has_area(&a))
             continue;
@@ -164,6 +167,10 @@ static void find_buckets(const work *w, lane *l, const float *boxes, int64_t n)
     for (i = 0; i < BUCKETS; i++)
         l->first[i] = -1;
     l->n_taken = 0;
+    l->start = 0;
+    l->width = INFINITY;
+    if (low == INFINITY)
+        return;
     l->start = low;
     l->width = fmax(widest * (1 + 0x1p-20), (high - low) / (BUCKETS - 1)); /* more than rounding */
 }
