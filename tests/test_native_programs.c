@@ -306,6 +306,10 @@ TEST(short_rows_of_operands_that_spread_are_right)
     check("in x 300 1 2; const y 1 49 2; const z 300 49 1; d = Cast{to=11}(x);"
           "e = Cast{to=1}(Max(d,Cast{to=11}(y))); out Where(Less(x,y),Add(Add(x,y),z),e)");
     check("in x 3 400 1; const y 1 1 7; out Mul(Sub(x,y),Add(y,x))");
+    check("in x 200 8 4; const y 8 1; const z 200 1 4; a = Relu(Sub(x,y)); out Mul(Add(z,a),a)");
+    check("in x 5 90 3 4; const y 5 1 3 1; const z 1 90 1 4; out Div(Sub(z,x),Add(x,y))");
+    check("in x 7 40 31; const y 7 1 31; const z 40 1; out Mul(Relu(Add(y,x)),Sub(x,z))");
+    check("in x ? 6 50 2; const y 6 1 2; out Sigmoid(Mul(Add(x,y),x))");
 }
 
 TEST(a_few_elements_of_each_input_are_joined)

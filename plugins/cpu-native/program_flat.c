@@ -81,7 +81,22 @@ void native_plan_copy(native_planner *p, const native_item *item)
 
 /* ---- two operands ---- */
 
-enum { GROUPS = 6 };
+enum {
+    GROUPS = 6,
+    SHORT = 32, /* of a row, whose call would take longer than its elements */
+    TILE = 512  /* results of rows together */
+};
+
+/*
+ * Rows that are short go together: the innermost dims are one row of so many elements, and several
+ * of these are a tile. An operand that does not lie as the results do is written out before.
+ */
+typedef struct tiles {
+    int64_t row, rows;  /* elements; rows of a tile, 0 = no tiles */
+    int dim;            /* of the rows */
+    bool lies[2];       /* as the results do */
+    int32_t *places[2]; /* of a row's elements in an operand */
+} tiles;
 
 typedef struct spread {
     const native_isa *isa;
@@ -90,7 +105,73 @@ typedef struct spread {
     int rank;
     int64_t dims[GROUPS], steps[2][GROUPS]; /* from outside inwards; the last as isa.h has them */
     native_act act;
+    tiles tiles;
 } spread;
+
+static void run_row(const spread *s, const float *x, int x_step, const float *y, int y_step,
+                    float *to, int64_t n)
+{
+    s->isa->binary(s->kind, x, x_step, y, y_step, to, n);
+    if (s->act.kind != NATIVE_ACT_NONE)
+        s->isa->act(&s->act, to, to, n);
+}
+
+/* Where operands are in the dims outside of `inner`, at this combination of them. */
+static void find_place(const spread *s, int64_t rest, int inner, int64_t at[2])
+{
+    int d;
+
+    at[0] = at[1] = 0;
+    for (d = inner - 1; d >= 0; d--) {
+        at[0] += rest % s->dims[d] * s->steps[0][d];
+        at[1] += rest % s->dims[d] * s->steps[1][d];
+        rest /= s->dims[d];
+    }
+}
+
+static void write_rows(const tiles *t, int k, const float *from, int64_t step, int64_t rows,
+                       float *to)
+{
+    int64_t i, j;
+
+    for (i = 0; i < rows; i++, from += step, to += t->row) {
+        for (j = 0; j < t->row; j++)
+            to[j] = from[t->places[k][j]];
+    }
+}
+
+/* Numbers count tiles. What is the same for all rows is written out again where it changes only. */
+static void run_tiles(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const spread *s = params;
+    const tiles *t = &s->tiles;
+    const int64_t n = s->dims[t->dim], groups = (n + t->rows - 1) / t->rows;
+    const float *written[2] = {NULL, NULL};
+    float room[2][TILE];
+    int64_t i;
+    int k;
+
+    for (i = begin; i < end; i++) {
+        const int64_t first = i % groups * t->rows;
+        const int64_t rows = n - first < t->rows ? n - first : t->rows;
+        const float *in[2];
+        int64_t at[2];
+        find_place(s, i / groups, t->dim, at);
+        for (k = 0; k < 2; k++) {
+            const int64_t step = s->steps[k][t->dim];
+            in[k] = (const float *)native_at(bases, &s->in[k]) + at[k] + first * step;
+            if (t->lies[k])
+                continue;
+            if (step != 0 || written[k] != in[k])
+                write_rows(t, k, in[k], step, step == 0 ? t->rows : rows, room[k]);
+            written[k] = in[k];
+            in[k] = room[k];
+        }
+        run_row(s, in[0], 1, in[1], 1,
+                (float *)native_at(bases, &s->to) + (i / groups * n + first) * t->row,
+                rows * t->row);
+    }
+}
 
 /* Numbers count rows of the innermost dim, or parts of it if it is the only one. */
 static void run_spread(const void *params, const native_bases *bases, int64_t begin, int64_t end)
@@ -103,23 +184,14 @@ static void run_spread(const void *params, const native_bases *bases, int64_t be
 
     if (s->rank == 1) {
         int64_t first = begin * PART, stop = end * PART < n ? end * PART : n;
-        s->isa->binary(s->kind, x_step == 1 ? x + first : x, x_step, y_step == 1 ? y + first : y,
-                       y_step, to + first, stop - first);
-        if (s->act.kind != NATIVE_ACT_NONE)
-            s->isa->act(&s->act, to + first, to + first, stop - first);
+        run_row(s, x_step == 1 ? x + first : x, x_step, y_step == 1 ? y + first : y, y_step,
+                to + first, stop - first);
         return;
     }
     for (i = begin; i < end; i++) {
-        int64_t rest = i, at_x = 0, at_y = 0;
-        int d;
-        for (d = last - 1; d >= 0; d--) {
-            at_x += rest % s->dims[d] * s->steps[0][d];
-            at_y += rest % s->dims[d] * s->steps[1][d];
-            rest /= s->dims[d];
-        }
-        s->isa->binary(s->kind, x + at_x, x_step, y + at_y, y_step, to + i * n, n);
-        if (s->act.kind != NATIVE_ACT_NONE)
-            s->isa->act(&s->act, to + i * n, to + i * n, n);
+        int64_t at[2];
+        find_place(s, i, last, at);
+        run_row(s, x + at[0], x_step, y + at[1], y_step, to + i * n, n);
     }
 }
 
@@ -234,6 +306,47 @@ static void spread_plain(native_planner *p, spread *s, const native_item *item)
     collapse(s, y->rank, dims, (const bool(*)[2])has);
 }
 
+/* The places of a row's elements in an operand; does it lie as the results do? */
+static bool list_places(const spread *s, int k, int64_t row, int32_t *places)
+{
+    bool lies = s->steps[k][s->tiles.dim] == row;
+    int64_t i;
+
+    for (i = 0; i < row; i++) {
+        int64_t rest = i, at = 0;
+        int d;
+        for (d = s->rank - 1; d > s->tiles.dim; d--) {
+            at += rest % s->dims[d] * s->steps[k][d];
+            rest /= s->dims[d];
+        }
+        places[i] = (int32_t)at;
+        lies = lies && at == i;
+    }
+    return lies;
+}
+
+/* As many dims are one row as fit, but the outermost. False = rows are long enough as they are. */
+static bool find_tiles(native_planner *p, spread *s)
+{
+    tiles *t = &s->tiles;
+    int k;
+
+    if (s->rank < 2 || s->dims[s->rank - 1] >= SHORT)
+        return false;
+    t->row = s->dims[s->rank - 1];
+    t->dim = s->rank - 2;
+    while (t->dim > 0 && t->row * s->dims[t->dim] <= TILE)
+        t->row *= s->dims[t->dim--];
+    t->rows = TILE / t->row;
+    for (k = 0; k < 2; k++) {
+        t->places[k] = native_keep(p, (size_t)t->row * sizeof *t->places[k]);
+        if (!t->places[k])
+            return false;
+        t->lies[k] = list_places(s, k, t->row, t->places[k]);
+    }
+    return true;
+}
+
 void native_plan_binary(native_planner *p, const native_item *item)
 {
     const native_value *y = &p->ir->values[item->output];
@@ -253,6 +366,12 @@ void native_plan_binary(native_planner *p, const native_item *item)
         spread_blocked(p, s, item);
     else
         spread_plain(p, s, item);
+    if (!y->blocked && n > 0 && find_tiles(p, s)) {
+        rows = n / (s->tiles.row * s->dims[s->tiles.dim]) *
+               ((s->dims[s->tiles.dim] + s->tiles.rows - 1) / s->tiles.rows);
+        native_add_run(p, run_tiles, s, rows, (double)n * 0.4);
+        return;
+    }
     rows = s->rank == 1 ? (n + PART - 1) / PART : n / s->dims[s->rank - 1];
     native_add_run(p, run_spread, s, rows, (double)n * 0.2);
 }
