@@ -458,6 +458,45 @@ TEST(tables_one_after_the_other_are_one)
           .015f, 6);
 }
 
+static tfr_value add_op(tfr_graph *graph, const char *op, const tfr_value *in, uint32_t n)
+{
+    const tfr_node_desc node = {
+        .size = sizeof node, .n_inputs = n, .n_outputs = 1, .op = op, .inputs = in};
+    tfr_value out = TFR_VALUE_NONE;
+    CHECK_OK(tfr_graph_add_node(graph, &node, &out, &err), &err);
+    return out;
+}
+
+/* A table is made of a few others: of all before it would take a stack as deep as the model. */
+TEST(tables_of_a_long_model_are_several)
+{
+    enum { LONG = 6000 };
+    static const tfr_shape scalar = {0, {0}};
+    const tfr_value_type type = {
+        .size = sizeof type, .dtype = TFR_DTYPE_F32, .rank_known = 1, .rank = 2, .dims = {-1, 100}};
+    tfr_tensor *scale, *zero;
+    tfr_graph *graph;
+    tfr_value in[3];
+    REQUIRE_OK(tfr_graph_create("long", &graph, &err), &err);
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, &scalar, &scale, &err), &err);
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_I8, &scalar, &zero, &err), &err);
+    *(float *)tfr_tensor_data(scale) = .01f;
+    *(int8_t *)tfr_tensor_data(zero) = 0;
+    REQUIRE_OK(tfr_graph_add_input(graph, "x", &type, &in[0], &err), &err);
+    REQUIRE_OK(tfr_graph_add_constant(graph, NULL, scale, &in[1], &err), &err);
+    REQUIRE_OK(tfr_graph_add_constant(graph, NULL, zero, &in[2], &err), &err);
+    for (int i = 0; i <= LONG; i++) {
+        in[0] = add_op(graph, "QuantizeLinear", in, 3);
+        in[0] = add_op(graph, "DequantizeLinear", in, 3);
+        if (i < LONG)
+            in[0] = add_op(graph, "Neg", in, 1);
+    }
+    REQUIRE_OK(tfr_graph_add_output(graph, in[0], "y", &err), &err);
+    tfr_tensor_release(scale);
+    tfr_tensor_release(zero);
+    check_graph(graph, "long", .01f, 2 + (LONG + 16) / 17, 200);
+}
+
 TEST(functions_of_two_values_read_both)
 {
     check("in x ? 16 6 5; const w 24 16 1 1; const v 24 16 1 1;" U8("q", "x", ".008", "128")
@@ -561,6 +600,7 @@ static const test_case cases[] = {
     CASE(functions_of_one_value_are_a_table),
     CASE(a_value_by_a_function_of_it_is_a_table),
     CASE(tables_one_after_the_other_are_one),
+    CASE(tables_of_a_long_model_are_several),
     CASE(functions_of_two_values_read_both),
     CASE(ops_of_integers_are_the_same_items),
     CASE(products_of_dynamic_ranges_are_one_step),

@@ -250,10 +250,13 @@ static bool is_read_once(const native_ir *ir, int value)
 static void take_table(native_ir *ir, native_item *item, const native_item *from)
 {
     native_item *first = table_of(ir, item->inputs[0]);
+    native_integer *in = &ir->integers[item->integer];
 
-    if (!first || !is_read_once(ir, first->output) || !is_read_once(ir, from->output))
+    if (!first || !is_read_once(ir, first->output) || !is_read_once(ir, from->output) ||
+        ir->integers[first->integer].tables == NATIVE_BYTE_TABLES)
         return;
-    ir->integers[item->integer].before = first->integer;
+    in->before = first->integer;
+    in->tables = ir->integers[first->integer].tables + 1;
     item->inputs[0] = first->inputs[0];
     first->kind = NATIVE_ITEM_NONE;
     ir->n_fused++;
@@ -318,7 +321,8 @@ static bool find_gate(native_ir *ir, const int *makers, int i)
     }
     for (k = 0; k < 2 && !gate; k++) {
         gate = table_of(ir, from[k]->inputs[0]);
-        if (gate && (gate->inputs[0] != from[!k]->inputs[0] || gate->integer < 0 ||
+        if (gate && (gate->inputs[0] != from[!k]->inputs[0] ||
+                     ir->integers[gate->integer].tables == NATIVE_BYTE_TABLES ||
                      !native_same_grid(grid_of_table(ir, gate), &from[!k]->quant)))
             gate = NULL;
     }
@@ -330,6 +334,7 @@ static bool find_gate(native_ir *ir, const int *makers, int i)
         return true;
     ir->integers[at].y = q->quant;
     ir->integers[at].gate = gate->integer;
+    ir->integers[at].tables = ir->integers[gate->integer].tables + 1;
     ir->integers[at].gate_first = k == 0;
     ir->integers[at].gated = item->binary;
     ir->integers[at].act = item->act;

@@ -25,7 +25,7 @@
  * output is of float32 while y has no scale. Then it may be added to what the item's residual
  * holds, of 8 bits, too: the output is that sum, limited and quantized again.
  */
-enum { NATIVE_BYTE_STEPS = 8 };
+enum { NATIVE_BYTE_STEPS = 8, NATIVE_BYTE_TABLES = 16 /* that one is made of: they are nested */ };
 /* A function of one number, or of it and a known one. */
 typedef struct native_byte_step {
     bool is_act, second; /* second: the known one is the first operand */
@@ -38,6 +38,7 @@ typedef struct native_integer {
     native_byte_step steps[NATIVE_BYTE_STEPS]; /* of an ACT: one after the other */
     int n_steps;
     int before; /* of an ACT, or -1: the integer of one that made what it read */
+    int tables; /* of an ACT: how many others before and gate lead to, at most NATIVE_BYTE_TABLES */
     /*
      * Of an ACT, or -1: the integer of another ACT that reads the same value. Both are operands of
      * the binary function then, x is as it is read and w as the other one is made.
