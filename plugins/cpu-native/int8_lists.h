@@ -47,8 +47,7 @@ void native_int8_make_lists(const native_int8_matrix *b, bool is_signed, int64_t
                             int columns, native_int8_lists *to);
 /*
  * Whether lists are faster than vpmaddwd for all, or with halves than int8_halves_avx2.h, by a few
- * samples of B. in_place: lists can read
- * rows of A where they lie.
+ * samples of B. in_place: lists can read rows of A where they lie.
  */
 bool native_int8_suits_lists(const native_int8_matrix *b, bool is_signed, int64_t k, int64_t n,
                              bool halves, bool in_place);

@@ -180,6 +180,24 @@ static inline __m256i without_terms(__m256i sums, const rounding *r, int high,
     return b->row_terms ? _mm256_add_epi32(less, _mm256_set1_epi32(b->row_terms[row])) : less;
 }
 
+/* Writes rows `row` and the next one by their sums, to `to`. */
+static inline __attribute__((always_inline)) void put_two(const bool is_signed, const bool whole,
+                                                          const rounding *r, __m256i (*s)[2],
+                                                          const native_int8_band *band, int row,
+                                                          uint8_t *to)
+{
+    const around x = sums_around(pair_of(s[0]), r), y = sums_around(pair_of(s[1]), r);
+    int32_t sums[2 * NR]; /* a copy, so that s has no address */
+
+    if (put_pair(is_signed, whole, r, x, y, to, to + band->ldc))
+        return;
+    EVERY(int j = 0; j < 4; j++)
+    {
+        I_STORE(sums + j * 8, without_terms(s[j / 2][j % 2], r, j % 2, band, row + j / 2));
+    }
+    finish_again(band, row, sums);
+}
+
 /* As many rows as are in fours; how many. */
 static inline __attribute__((always_inline)) int finish_lists(const bool is_signed,
                                                               const int vectors, const bool whole,
@@ -198,19 +216,8 @@ static inline __attribute__((always_inline)) int finish_lists(const bool is_sign
             take_row_terms(LIST_ROWS, s, band->row_terms + row);
         EVERY(int i = 0; i < LIST_ROWS; i += 2)
         {
-            uint8_t *next = to + band->ldc;
-            const around x = sums_around(pair_of(s[i]), &r);
-            const around y = sums_around(pair_of(s[i + 1]), &r);
-            if (!put_pair(is_signed, whole, &r, x, y, to, next)) {
-                int32_t sums[2 * NR]; /* a copy, so that s has no address */
-                EVERY(int j = 0; j < 4; j++)
-                {
-                    I_STORE(sums + j * 8,
-                            without_terms(s[i + j / 2][j % 2], &r, j % 2, band, row + i + j / 2));
-                }
-                finish_again(band, row + i, sums);
-            }
-            to = next + band->ldc;
+            put_two(is_signed, whole, &r, s + i, band, row + i, to);
+            to += 2 * band->ldc;
         }
     }
     return row;

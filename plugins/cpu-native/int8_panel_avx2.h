@@ -49,19 +49,8 @@ static inline __attribute__((always_inline)) int finish_wides(const bool is_sign
             take_row_terms(MR, s, band->row_terms + row);
         EVERY(int i = 0; i < MR; i += 2)
         {
-            uint8_t *next = to + band->ldc;
-            const around x = sums_around(pair_of(s[i]), &r);
-            const around y = sums_around(pair_of(s[i + 1]), &r);
-            if (!put_pair(is_signed, whole, &r, x, y, to, next)) {
-                int32_t sums[2 * NR]; /* a copy, so that s has no address */
-                EVERY(int j = 0; j < 4; j++)
-                {
-                    I_STORE(sums + j * 8,
-                            without_terms(s[i + j / 2][j % 2], &r, j % 2, band, row + i + j / 2));
-                }
-                finish_again(band, row + i, sums);
-            }
-            to = next + band->ldc;
+            put_two(is_signed, whole, &r, s + i, band, row + i, to);
+            to += 2 * band->ldc;
         }
     }
     return row;

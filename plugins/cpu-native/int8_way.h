@@ -152,8 +152,7 @@ struct native_int8_way {
     /*
      * int8_halves_avx2.h: what becomes of n packed rows, and the bytes of the lists of a tile of
      * mr. NULL = they stay. k is a multiple of 16, to which rows are padded; B is packed in fours
-     * of terms. a_zero: of unsigned A;
-     * -1 = each row has its own.
+     * of terms. a_zero: of unsigned A; -1 = each row has its own.
      */
     void (*halve)(uint8_t *rows, int64_t step, int64_t n, int64_t k, int32_t a_zero,
                   uint8_t *lists);
