@@ -541,6 +541,14 @@ TEST(half_pixels_of_tensorflow_are_read_at_every_opset)
     }
 }
 
+TEST(half_pixels_of_tensorflow_are_for_nearest_alone)
+{
+    pb n = node("Resize", "x x w", "y");
+    add_attr(&n, attr_text("coordinate_transformation_mode", "tf_half_pixel_for_nn"));
+    add_attr(&n, attr_text("mode", "linear"));
+    check_refused(n, 13, 3, "tf_half_pixel_for_nn and mode \"linear\"");
+}
+
 TEST(old_names_and_defaults_are_written_out)
 {
     pb n = node("Concat", "x x", "y");
@@ -643,6 +651,7 @@ static const test_case cases[] = {
     CASE(upsample_of_every_age_becomes_resize),
     CASE(nearest_of_opset_10_rounds_up_where_it_shrinks),
     CASE(half_pixels_of_tensorflow_are_read_at_every_opset),
+    CASE(half_pixels_of_tensorflow_are_for_nearest_alone),
     CASE(old_names_and_defaults_are_written_out),
     CASE(batch_normalization_trains_only_with_more_outputs),
     CASE(group_normalization_spreads_its_scale_over_the_channels),

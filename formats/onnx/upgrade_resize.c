@@ -160,12 +160,17 @@ tfr_status tfr__upgrade_upsample_1(tfr__onnx_call *call, tfr_err *err)
 tfr_status tfr__upgrade_resize_half_pixel(tfr__onnx_call *call, tfr_err *err)
 {
     const tfr_attr *rule = tfr__call_attr(call, "coordinate_transformation_mode", TFR_ATTR_STRING);
-    const tfr_attr *mode = tfr__call_attr(call, "nearest_mode", TFR_ATTR_STRING);
-    const char *old = mode ? mode->strings[0].data : "round_prefer_floor", *today = NULL;
+    const tfr_attr *mode = tfr__call_attr(call, "mode", TFR_ATTR_STRING);
+    const tfr_attr *rounding = tfr__call_attr(call, "nearest_mode", TFR_ATTR_STRING);
+    const char *old = rounding ? rounding->strings[0].data : "round_prefer_floor", *today = NULL;
     tfr_status status;
 
     if (!rule || strcmp(rule->strings[0].data, "tf_half_pixel_for_nn") != 0)
         return TFR_OK;
+    if (mode && strcmp(mode->strings[0].data, "nearest") != 0)
+        return tfr_fail(err, TFR_EUNSUPPORTED,
+                        "Resize with tf_half_pixel_for_nn and mode \"%.32s\", which is for nearest",
+                        mode->strings[0].data);
     if (strcmp(old, "floor") == 0)
         today = "round_prefer_ceil";
     else if (strcmp(old, "round_prefer_floor") == 0)
