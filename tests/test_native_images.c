@@ -268,6 +268,48 @@ TEST(channels_that_are_cut_out_or_put_together_stay_in_blocks)
           "out Conv(Slice(Conv(x,w),[5,1],[18,6],[1,2]),v)");
 }
 
+TEST(pixels_that_are_cut_out_with_their_channels_stay_in_blocks)
+{
+    check_count("in x ? 16 9 8; const w 30 16 3 3; const v 9 18 1 1;"
+                "out Conv(Slice(Conv(x,w),[5,1,2],[23,6,5],[1,2,3]),v)",
+                5);
+    check_count("in x ? 16 9 8; const w 24 16 3 3; const v 9 24 2 2;"
+                "out Conv(Relu(Slice(Conv(x,w),[1,0],[9223372036854775807,-1],[2,3])),v)",
+                6);
+    check_count("in x ? 16 9 800; const w 24 16 3 3; const v 9 24 2 2;"
+                "out Conv(Slice(Conv(x,w),[3],[790],[3]),v)",
+                5);
+    check("in x ? 16 9 8; const w 24 16 3 3; const v 9 24 1 1;"
+          "out Conv(Slice(Conv(x,w),[6,5],[0,0],[2,3],[-2,-1]),v)");
+}
+
+TEST(sequences_and_volumes_are_cut_and_put_together_in_blocks)
+{
+    /* a convolution that sees no later elements, as exported: padded on both sides, then cut */
+    check_count(
+        "in x ? 16 40; const w 24 16 3; const v 9 24 3;"
+        "out Conv{pads=4,4;dilations=2}(Slice(Conv{pads=4,4;dilations=2}(x,w),[0],[40],[2]),v)",
+        5);
+    /* lengths of what a short-time transform gives */
+    check_count("in x ? 1 640; const w 34 1 32; const v 8 17 3;"
+                "y = Conv{strides=16}(x,w); a = Slice(y,[0,1],[17,39],[1,2]);"
+                "b = Slice(y,[17,1],[34,39],[1,2]);"
+                "out Conv(Sqrt(Add(Pow(a,2.0),Pow(b,2.0))),v)",
+                9);
+    check_count("in x ? 16 40; const w 19 16 3; const v 9 35 1; y = Conv{pads=1,1}(x,w);"
+                "const u 16 16 1; out Conv(Concat{axis=-2}(y,Relu(Conv(x,u))),v)",
+                6);
+    check_count("in x ? 8 5 6 7; const w 12 8 3 3 3; const v 5 20 1 1 1; const u 8 8 1 1 1;"
+                "y = Conv{pads=1,1,1,1,1,1}(x,w); z = Conv(x,u);"
+                "out Conv(Concat{axis=1}(y,z),v)",
+                6);
+    check("in x ? 8 5 6 7; const w 12 8 1 1 1; const v 5 6 1 1 1; y = Conv(x,w);"
+          "out Conv(Slice(y,[3,1,2],[9,4,6],[1,2,4]),v)");
+    check("in x ? 8 5 6 7; const w 12 8 1 1 1; const v 5 12 1 1 1; y = Conv(x,w);"
+          "out Conv(Slice(y,[1,2],[4,6],[3,4]),v)");
+    check("in x ? 8 20; const w 12 8 1; y = Conv(x,w); out Slice(y,[3,1],[9,4],[1,2])");
+}
+
 TEST(lanes_behind_the_last_channel_are_zero)
 {
     check("in x ? 16 9 8; const w 5 16 1 1; const v 11 16 1 1; const u 8 5 1 1;"
@@ -330,6 +372,8 @@ static const test_case cases[] = {
     CASE(an_image_is_a_tap_of_the_depthwise_convolution_that_it_is_added_to),
     CASE(sums_that_are_no_window_of_one_image_stay),
     CASE(channels_that_are_cut_out_or_put_together_stay_in_blocks),
+    CASE(pixels_that_are_cut_out_with_their_channels_stay_in_blocks),
+    CASE(sequences_and_volumes_are_cut_and_put_together_in_blocks),
     CASE(lanes_behind_the_last_channel_are_zero),
     CASE(images_are_resized_in_blocks),
     CASE(a_depthwise_convolution_has_several_outputs_of_each_channel),

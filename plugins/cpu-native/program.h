@@ -236,9 +236,11 @@ bool native_pads_pixels(const native_ir *ir, const native_item *item, int64_t *b
 
 /* ---- program_channels.c ---- */
 
-/* Whether the item cuts channels out of an image, from *first on. */
-bool native_cuts_channels(const native_ir *ir, const native_item *item, int64_t *first);
-/* The same of any type. */
+/* Whether the item cuts a block out of its input, of all samples: from at[d] on along axis d. */
+bool native_cuts_block(const native_ir *ir, const native_item *item, int64_t *at);
+/* The same out of a float32 image, which may be blocked. */
+bool native_cuts_channels(const native_ir *ir, const native_item *item);
+/* All pixels of channels from *first on, of any type. */
 bool native_cuts_images(const native_ir *ir, const native_item *item, int64_t *first);
 /* Of item `at`, which is DEPTHWISE: what it reads has as many channels as its weights. */
 void native_repeat_channels(native_ir *ir, int at);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_channels.c: channels of blocked images that are cut out (Slice, Split) or put together
- * (Concat), wherever they begin, or repeated for a depthwise convolution with several outputs of
- * each input. Networks do so between convolutions; on plain images each would be turned from blocks
- * and back.
+ * program_channels.c: channels of blocked images that are cut out (Slice, Split), with all pixels
+ * or some rows and columns, or put together (Concat), wherever they begin, or repeated for a
+ * depthwise convolution with several outputs of each input. Networks do so between convolutions; on
+ * plain images each would be turned from blocks and back.
  *
  * A block of the result has parts of blocks of the sources. A part is stored as a whole vector for
  * each pixel: what is too much of it lies where the next part or the next pixel follows, and the
@@ -15,35 +15,57 @@
 
 /* ---- which ---- */
 
-bool native_cuts_images(const native_ir *ir, const native_item *item, int64_t *first)
+/* Where it begins along each axis, if it takes all samples and elements that follow each other. */
+bool native_cuts_block(const native_ir *ir, const native_item *item, int64_t *at)
 {
     const native_value *x, *y = &ir->values[item->output];
     const native_strided *s;
     native_strided lies, to;
-    int64_t plane;
+    int64_t left;
     int d;
 
     if (item->kind != NATIVE_ITEM_STRIDED || item->n_inputs != 1 || item->strided < 0)
         return false;
     x = &ir->values[item->inputs[0]];
     s = &ir->strided[item->strided];
-    if (x->rank != 4 || y->rank != 4 || s->rank != 4 || x->dtype != y->dtype || s->to_offset != 0)
+    if (x->rank < 3 || y->rank != x->rank || s->rank != x->rank || x->dtype != y->dtype ||
+        s->to_offset != 0 || x->dims[0] != y->dims[0] || native_elements(x) < 1)
         return false;
     native_lies_plain(x, &lies);
     native_lies_plain(y, &to);
-    plane = x->dims[2] * x->dims[3];
-    for (d = 0; d < 4; d++) {
-        if ((d != 1 && x->dims[d] != y->dims[d]) || s->dims[d] != y->dims[d] ||
+    left = s->offset;
+    for (d = 0; d < x->rank; d++) {
+        at[d] = left / lies.steps[d];
+        left %= lies.steps[d];
+        if (at[d] < 0 || at[d] + y->dims[d] > x->dims[d] || s->dims[d] != y->dims[d] ||
             (y->dims[d] > 1 && (s->steps[d] != lies.steps[d] || s->to_steps[d] != to.steps[d])))
             return false;
     }
-    *first = s->offset / plane;
-    return s->offset % plane == 0 && *first + y->dims[1] <= x->dims[1];
+    return true;
 }
 
-bool native_cuts_channels(const native_ir *ir, const native_item *item, int64_t *first)
+bool native_cuts_images(const native_ir *ir, const native_item *item, int64_t *first)
 {
-    return ir->values[item->output].dtype == TFR_DTYPE_F32 && native_cuts_images(ir, item, first);
+    const native_value *y = &ir->values[item->output];
+    int64_t at[TFR_MAX_RANK];
+    int d;
+
+    if (y->rank != 4 || !native_cuts_block(ir, item, at))
+        return false;
+    for (d = 2; d < 4; d++) {
+        if (y->dims[d] != ir->values[item->inputs[0]].dims[d])
+            return false;
+    }
+    *first = at[1];
+    return true;
+}
+
+bool native_cuts_channels(const native_ir *ir, const native_item *item)
+{
+    const native_value *y = &ir->values[item->output];
+    int64_t at[TFR_MAX_RANK];
+
+    return y->rank == 4 && y->dtype == TFR_DTYPE_F32 && native_cuts_block(ir, item, at);
 }
 
 /* As dims [N, C, times, H, W], through the third of which it does not step. */
@@ -125,7 +147,6 @@ enum { FAR = 4 };
 static bool is_read_blocked(const native_ir *ir, const native_item *later, int n, int value,
                             int far)
 {
-    int64_t first;
     int i;
 
     for (i = 0; i < n; i++) {
@@ -140,7 +161,7 @@ static bool is_read_blocked(const native_ir *ir, const native_item *later, int n
         case NATIVE_ITEM_BATCH_NORM:
             return true;
         case NATIVE_ITEM_STRIDED:
-            if (!native_cuts_channels(ir, item, &first))
+            if (!native_cuts_channels(ir, item))
                 break;
             /* fall through */
         case NATIVE_ITEM_ACT:
@@ -179,7 +200,10 @@ typedef struct channels {
     native_ref to;
     part *parts;
     int *first; /* of each block its first part, and the end */
-    int64_t lanes, pixels, blocks, pieces;
+    int64_t lanes, pixels, blocks;
+    /* Pixels of the result are `lines` of `line`, each of so many pieces; lines of a source are
+     * `from_line` pixels apart, the first one at `origin`. */
+    int64_t lines, line, pieces, origin, from_line;
 } channels;
 
 static const float no_channels[16];
@@ -218,17 +242,20 @@ static inline __attribute__((always_inline)) void move_parts(const moved *m, int
         move_pixels(m, n, to, pixels, lanes);
 }
 
-/* Numbers count pieces of the pixels of blocks of samples. */
+/* Numbers count pieces of the lines of blocks of samples. */
 static void run_channels(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const channels *c = params;
     float *to = native_at(bases, &c->to);
 
     for (; begin < end; begin++) {
-        const int64_t piece = begin % c->pieces, block = begin / c->pieces % c->blocks;
-        const int64_t sample = begin / c->pieces / c->blocks, at = piece * PIXELS;
-        const int64_t pixels = c->pixels - at < PIXELS ? c->pixels - at : PIXELS;
-        float *here = to + ((sample * c->blocks + block) * c->pixels + at) * c->lanes;
+        const int64_t at = begin % c->pieces * PIXELS, line = begin / c->pieces % c->lines;
+        const int64_t rest = begin / c->pieces / c->lines;
+        const int64_t block = rest % c->blocks, sample = rest / c->blocks;
+        const int64_t pixels = c->line - at < PIXELS ? c->line - at : PIXELS;
+        const int64_t there = c->origin + line * c->from_line + at;
+        float *here =
+            to + ((sample * c->blocks + block) * c->pixels + line * c->line + at) * c->lanes;
         const int n = c->first[block + 1] - c->first[block];
         moved m;
         int k;
@@ -237,7 +264,7 @@ static void run_channels(const void *params, const native_bases *bases, int64_t 
             m.step[k] = p->zeros ? 0 : c->lanes;
             m.from[k] = p->zeros ? no_channels
                                  : native_at(bases, &p->from) + sample * p->sample + p->block +
-                                       at * c->lanes + p->lane;
+                                       there * c->lanes + p->lane;
             m.to[k] = p->to;
             m.n[k] = p->n;
         }
@@ -264,12 +291,13 @@ static int64_t add_part(native_planner *p, channels *c, int *n_parts, int source
                         int64_t place, int64_t left)
 {
     const native_value *x = &p->ir->values[source];
+    const int64_t plane = x->dims[2] * x->dims[3];
     part *to = &c->parts[(*n_parts)++];
     int64_t n = left;
 
     to->from = native_ref_of(p, source);
-    to->sample = blocks_of(x->dims[1], c->lanes) * c->pixels * c->lanes;
-    to->block = first / c->lanes * c->pixels * c->lanes;
+    to->sample = blocks_of(x->dims[1], c->lanes) * plane * c->lanes;
+    to->block = first / c->lanes * plane * c->lanes;
     to->lane = first % c->lanes;
     to->to = place % c->lanes;
     if (n > c->lanes - to->lane)
@@ -324,21 +352,35 @@ static void add_repeated(native_planner *p, channels *c, const native_item *item
     end_parts(c, n_parts, n);
 }
 
+/* Pixels of the result in those of an image, from row at[0] and column at[1] on. */
+static void set_lines(channels *c, const native_value *y, const native_value *x, const int64_t *at)
+{
+    const bool whole = y->dims[3] == x->dims[3]; /* rows follow each other */
+
+    c->pixels = y->dims[2] * y->dims[3];
+    c->lines = whole ? 1 : y->dims[2];
+    c->line = c->pixels / c->lines;
+    c->pieces = blocks_of(c->line, PIXELS);
+    c->from_line = x->dims[3];
+    c->origin = at[0] * x->dims[3] + at[1];
+}
+
 void native_plan_channels(native_planner *p, const native_item *item)
 {
     const native_value *y = &p->ir->values[item->output];
     channels *c = native_keep(p, sizeof *c);
-    int64_t first = 0, times = 1, most;
+    int64_t at[TFR_MAX_RANK] = {0}, times = 1, most;
 
     if (!c)
         return;
-    if (item->kind == NATIVE_ITEM_STRIDED && !native_cuts_channels(p->ir, item, &first))
+    if (item->kind == NATIVE_ITEM_STRIDED && !native_cuts_block(p->ir, item, at)) {
+        memset(at, 0, sizeof at);
         (void)native_repeats_channels(p->ir, item, &times);
+    }
     c->to = native_ref_of(p, item->output);
     c->lanes = p->isa->lanes;
-    c->pixels = y->dims[2] * y->dims[3];
     c->blocks = blocks_of(y->dims[1], c->lanes);
-    c->pieces = blocks_of(c->pixels, PIXELS);
+    set_lines(c, y, &p->ir->values[item->inputs[0]], at + 2);
     /* each part is of one channel, or it ends a block of the result or of a source, or a source */
     most = times > 1 ? y->dims[1] + 1 : 2 * c->blocks + item->n_inputs + 2;
     c->parts = native_keep(p, (size_t)most * sizeof *c->parts);
@@ -348,7 +390,7 @@ void native_plan_channels(native_planner *p, const native_item *item)
     if (times > 1)
         add_repeated(p, c, item, times);
     else
-        add_parts(p, c, item, first);
-    native_add_run(p, run_channels, c, native_first_dim(p, y) * c->blocks * c->pieces,
+        add_parts(p, c, item, at[1]);
+    native_add_run(p, run_channels, c, native_first_dim(p, y) * c->blocks * c->lines * c->pieces,
                    (double)native_count(p, y) * 0.1);
 }

@@ -194,10 +194,10 @@ static void lay_plain(native_ir *ir, native_item *item)
 static void lay_move(native_ir *ir, native_item *item, const native_item *later, int n)
 {
     const native_turn turn = native_turn_of(ir, item, later, n);
-    int64_t first;
+    int64_t times;
 
     if (ir->values[item->inputs[0]].blocked &&
-        (native_cuts_channels(ir, item, &first) || native_repeats_channels(ir, item, &first)) &&
+        (native_cuts_channels(ir, item) || native_repeats_channels(ir, item, &times)) &&
         native_is_read_blocked(ir, later, n, item->output)) {
         ir->values[item->output].blocked = true;
         return;

@@ -5,12 +5,14 @@
  * D, H, W] as [N, C, D H, W], whose windows know their depth. A pool over three axes is one inside
  * of frames, then one over frames: the greatest of the greatest, and the mean of the means, as all
  * windows of a frame have as many elements. What goes element by element behind them is lifted,
- * too, so that values stay blocked from one to the next; views lead to what has other dims, and go
- * where nobody is left to read them.
+ * too, and so are channels that are cut out or put together on the way to the next one, so that
+ * values stay blocked from one to the next; views lead to what has other dims, and go where nobody
+ * is left to read them.
  */
 #include "program.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <string.h>
 
 typedef struct lift {
@@ -172,7 +174,86 @@ static bool follows(const lift *l, const native_item *item)
     return any;
 }
 
-static void lift_item(lift *l, const native_item *old)
+/* ---- channels ---- */
+
+static bool has_twins(const lift *l, const native_item *item)
+{
+    int i;
+
+    for (i = 0; i < item->n_inputs; i++) {
+        if (item->inputs[i] < 0 || l->twins[item->inputs[i]] < 0)
+            return false;
+    }
+    return item->n_inputs > 0;
+}
+
+/* Channels that are cut out of what has been lifted (Slice, Split), with pixels that are so with
+ * four dims, too, or put together (Concat). */
+static bool moves_channels(const lift *l, const native_item *item)
+{
+    const native_value *y = item->output < 0 ? NULL : &l->ir->values[item->output];
+    int64_t at[TFR_MAX_RANK];
+
+    if (!y || (y->rank != 3 && y->rank != 5) || y->dtype != TFR_DTYPE_F32 || !has_twins(l, item))
+        return false;
+    if (item->kind == NATIVE_ITEM_CONCAT)
+        return (item->axis + y->rank) % y->rank == 1;
+    return native_cuts_block(l->ir, item, at) &&
+           (y->rank == 3 || y->dims[3] == l->ir->values[item->inputs[0]].dims[3]);
+}
+
+/* How many items on the way are looked behind. */
+enum { FAR = 4 };
+
+/* Whether a window reads the value, itself or what follows from it element by element. Where none
+ * does, moves are left to who reads in steps. */
+static bool reaches_window(const native_ir *ir, const native_item *later, int n, int value, int far)
+{
+    int i;
+
+    for (i = 0; i < n; i++) {
+        const native_item *item = &later[i];
+        if (!native_reads(item, value))
+            continue;
+        if (is_window(ir, item))
+            return true;
+        if (far > 0 &&
+            (item->kind == NATIVE_ITEM_ACT || item->kind == NATIVE_ITEM_BINARY ||
+             item->kind == NATIVE_ITEM_CONCAT || item->kind == NATIVE_ITEM_STRIDED) &&
+            reaches_window(ir, item + 1, n - i - 1, item->output, far - 1))
+            return true;
+    }
+    return false;
+}
+
+static void lift_moved(lift *l, native_item *item)
+{
+    native_ir *ir = l->ir;
+    const int rank = ir->values[item->output].rank;
+    const int64_t offset =
+        item->kind == NATIVE_ITEM_STRIDED ? ir->strided[item->strided].offset : 0;
+    native_strided *s, to;
+    int i;
+
+    for (i = 0; i < item->n_inputs; i++)
+        item->inputs[i] = lifted(l, item, item->inputs[i], rank);
+    if (item->kind == NATIVE_ITEM_CONCAT)
+        item->axis = 1;
+    else
+        item->strided = native_new_strided(ir, 1);
+    add_lifted(l, item);
+    if (ir->failed || item->kind == NATIVE_ITEM_CONCAT)
+        return;
+    s = &ir->strided[item->strided];
+    native_lies_plain(&ir->values[item->inputs[0]], s);
+    native_lies_plain(&ir->values[item->output], &to);
+    memcpy(s->dims, to.dims, sizeof s->dims);
+    memcpy(s->to_steps, to.steps, sizeof s->to_steps);
+    s->offset = offset;
+}
+
+/* later: the n items that follow. */
+static void lift_item(lift *l, const native_item *old, const native_item *later, int n)
 {
     native_item item = *old;
     const int rank = item.output < 0 ? 0 : l->ir->values[item.output].rank;
@@ -188,6 +269,10 @@ static void lift_item(lift *l, const native_item *old)
             item.kind != NATIVE_ITEM_POOL && item.kind != NATIVE_ITEM_RESIZE)
             item.inputs[1] = lifted(l, old, item.inputs[1], rank);
         add_lifted(l, &item);
+        return;
+    }
+    if (moves_channels(l, &item) && reaches_window(l->ir, later, n, item.output, FAR)) {
+        lift_moved(l, &item);
         return;
     }
     if (!follows(l, &item)) {
@@ -234,7 +319,7 @@ void native_lift(native_ir *ir)
     for (i = 0; i < ir->n_values && !ir->failed; i++)
         l.twins[i] = -1;
     for (i = 0; i < n && !ir->failed; i++)
-        lift_item(&l, &old[i]);
+        lift_item(&l, &old[i], &old[i + 1], n - i - 1);
     free(l.twins);
     free(old);
     if (!ir->failed)

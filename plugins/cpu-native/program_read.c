@@ -224,6 +224,21 @@ static void read_binary(const native_ir *ir, native_item *item, int kind)
     item->n_inputs = 1;
 }
 
+/* x^2 by a constant for all elements, which layers have between them, is known as such. */
+static void read_square(const native_ir *ir, native_item *item, const tfr_call *call)
+{
+    const native_value *x = &ir->values[item->inputs[0]];
+    const native_value *power = item->n_inputs > 1 ? &ir->values[item->inputs[1]] : NULL;
+
+    if (strcmp(call->name, "Pow") != 0 || !power || !power->known ||
+        power->dtype != TFR_DTYPE_F32 || x->dtype != TFR_DTYPE_F32 || native_elements(power) != 1 ||
+        power->rank > x->rank || native_float_at(power->known, 0) != 2.0f)
+        return;
+    item->kind = NATIVE_ITEM_ACT;
+    item->act.kind = NATIVE_ACT_SQUARE;
+    item->n_inputs = 1;
+}
+
 static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
                       const native_form *form)
 {
@@ -287,6 +302,7 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
         break;
     case NATIVE_ITEM_ELEMENTWISE:
         item->n_inputs = strcmp(call->name, "CastLike") == 0 ? 1 : item->n_inputs;
+        read_square(ir, item, call);
         break;
     case NATIVE_ITEM_SCATTER:
         item->n_inputs = 2;
