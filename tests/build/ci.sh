@@ -11,7 +11,7 @@ cp "$TFR_SRCDIR/.ci/run" .ci/run
 stub() {
     cat >"$1" <<'END'
 #!/bin/sh
-echo "${0##*/} $*; in ${PWD##*/}, cache $TFR_CUDA_CACHE" >>"$CALLS"
+echo "${0##*/} $*; in ${PWD##*/}, cache $TFR_CUDA_CACHE, CC ${CC:-none}" >>"$CALLS"
 case ${0##*/} in
 configure) printf 'check:\n\t@echo built; test ! -e broken\ncheck-unit:\n\t@echo "PASS: tests/x"; echo noise\n' >Makefile ;;
 test-summary) echo "1 passed, 0 failed, 0 skipped" ;;
@@ -32,12 +32,19 @@ run() {
     MAKEFLAGS='' exits "$1" "$2" sh .ci/run
     sort "$CALLS" >"$tmp/sorted"
 }
-unset TFR_CUDA_CACHE
+unset TFR_CUDA_CACHE XDG_CACHE_HOME CC CI
+HOME=$tmp/home
+mkdir -p "$HOME" "$tmp/bin"
+printf '#!/bin/sh\n' >"$tmp/bin/ccache"
+chmod +x "$tmp/bin/ccache"
+PATH=$tmp/bin:$PATH
+export HOME PATH
 FAILS=
 run 0 "what passes passes"
 has "the README's command runs" "$tmp/sorted" '^quickstart check; '
-has "with a folder for CUDA's kernels" "$tmp/sorted" "^quickstart .*, cache $tmp/tree/build/cuda-cache\$"
-has "ASan and UBSan" "$tmp/sorted" "^configure --enable-sanitizers .*; in build-asan, cache $tmp/tree/build/"
+has "with a folder for CUDA's kernels" "$tmp/sorted" "^quickstart .*, cache $HOME/.cache/tfrun-ci/cuda, "
+has "and with ccache, as the others" "$tmp/sorted" '^quickstart .*, CC ccache gcc$'
+has "ASan and UBSan" "$tmp/sorted" "^configure --enable-sanitizers .*; in build-asan, cache $HOME/.cache/tfrun-ci/cuda, CC ccache gcc\$"
 has "TSan" "$tmp/sorted" '^configure --enable-thread-sanitizer --without-onednn .*; in build-tsan,'
 claim "both with warnings as errors" test "$(grep -c -e '^configure .*--enable-werror' "$tmp/sorted")" = 2
 has "unit tests are shown with their pass" "$tmp/out" '^asan: PASS: tests/x$'
