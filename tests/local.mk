@@ -111,6 +111,7 @@ unit_tests = \
 	tests/test_native_images \
 	tests/test_native_programs \
 	tests/test_native_quantized \
+	tests/test_native_quantized_bytes \
 	tests/test_native_solve \
 	tests/test_native_tables \
 	tests/test_native_tokens \
@@ -651,7 +652,13 @@ tests_test_native_images_SOURCES = tests/test_native_images.c \
 
 tests_test_native_quantized_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_quantized_LDADD = $(TFR_TEST_CORE) -lm
-tests_test_native_quantized_SOURCES = tests/test_native_quantized.c tests/graph_text.h
+tests_test_native_quantized_SOURCES = tests/test_native_quantized.c \
+	tests/native_quantized_kit.h tests/graph_text.h
+
+tests_test_native_quantized_bytes_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_native_quantized_bytes_LDADD = $(TFR_TEST_CORE) -lm
+tests_test_native_quantized_bytes_SOURCES = tests/test_native_quantized_bytes.c \
+	tests/native_quantized_kit.h tests/graph_text.h
 
 tests_test_native_solve_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_solve_LDADD = $(TFR_TEST_CORE) -lm

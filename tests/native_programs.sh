@@ -44,14 +44,16 @@ for hidden in avx512f "avx512f avx2"; do
         fi
     done
 done
-quantized=$TFR_BUILDDIR/tests/test_native_quantized
 for hidden in avx512f "avx512f avx2"; do
-    [ -x "$quantized" ] || break
-    if TFRUN_HIDE_CPU_FEATURES=$hidden "$quantized" >"$tmp/out" 2>&1; then
-        pass "quantized models are right without $hidden"
-    else
-        fail "quantized models without $hidden: $(cat "$tmp/out")"
-    fi
+    for of in quantized quantized_bytes; do
+        models=$TFR_BUILDDIR/tests/test_native_$of
+        [ -x "$models" ] || continue
+        if TFRUN_HIDE_CPU_FEATURES=$hidden "$models" >"$tmp/out" 2>&1; then
+            pass "$of models are right without $hidden"
+        else
+            fail "$of models without $hidden: $(cat "$tmp/out")"
+        fi
+    done
 done
 solve=$TFR_BUILDDIR/tests/test_native_solve
 for hidden in avx512f "avx512f avx2"; do
