@@ -25,6 +25,28 @@ TEST(pools_and_a_mean_are_those_of_float32)
                  .05f, 4);
 }
 
+/* As models that have the channels last are exported. */
+TEST(integers_are_moved_between_ops_of_integers)
+{
+    check("in x ? 9 8 16; const w 20 16 3 3;"
+          "z = Cast{to=2}(128); q = Transpose{perm=0,3,1,2}(QuantizeLinear(x,.008,z));"
+          "d = DequantizeLinear(q,.008,z);" WEIGHTS(
+              "v", "w") "y = Cast{to=3}(-7); c = QuantizeLinear(Conv{pads=1,1,1,1}(d,v),.05,y);"
+                        "out DequantizeLinear(Transpose{perm=0,2,3,1}(c),.05,y)",
+          .05f, 3);
+    check("in x ? 9 8 16; const w 20 16 3 3; const u 7 16 1 1;"
+          "z = Cast{to=2}(128); q = Transpose{perm=0,3,1,2}(QuantizeLinear(x,.008,z));"
+          "d = DequantizeLinear(q,.008,z);" WEIGHTS("v", "w") WEIGHTS(
+              "uu", "u") "y = Cast{to=3}(-7); c = QuantizeLinear(Conv{pads=1,1,1,1}(d,v),.05,y);"
+                         "e = QuantizeLinear(Conv(d,uu),.05,y); f = Concat{axis=1}(c,e);"
+                         "g = Slice(f,[3],[25],[1]); out DequantizeLinear(g,.05,y)",
+          .05f, 6);
+    check("in x ? 5 6 7; z = Cast{to=2}(128); q = QuantizeLinear(x,.008,z);"
+          "t = Transpose{perm=0,3,2,1}(q); a,b = Split{axis=1;num_outputs=2}(t);"
+          "out DequantizeLinear(Concat{axis=1}(b,a,b),.008,z)",
+          .008f, 8);
+}
+
 TEST(batch_norms_are_a_factor_and_a_term_for_each_channel)
 {
     check(
@@ -210,6 +232,7 @@ TEST(functions_of_two_values_read_both)
 
 static const test_case cases[] = {
     CASE(pools_and_a_mean_are_those_of_float32),
+    CASE(integers_are_moved_between_ops_of_integers),
     CASE(batch_norms_are_a_factor_and_a_term_for_each_channel),
     CASE(what_moves_elements_moves_dequantized_ones),
     CASE(parts_of_other_scales_are_put_together),

@@ -39,7 +39,7 @@ static const native_form forms[] = {
      "an alpha that is not 0 is done here"},
     {"Clip", native_clip_form, NATIVE_ITEM_ACT, NATIVE_ACT_CLIP,
      "bounds that are known and numbers are done here"},
-    {"Concat", any_form, NATIVE_ITEM_CONCAT, 0, "up to 64 inputs are done here"},
+    {"Concat", native_concat_form, NATIVE_ITEM_CONCAT, 0, "up to 64 inputs are done here"},
     {"Conv", native_conv_form, NATIVE_ITEM_CONV, 0,
      "two spatial axes, or one or three with known weights, dense, depthwise or in groups, are "
      "done here"},
@@ -211,6 +211,8 @@ static bool sees_types(const native_form *form)
     case NATIVE_ITEM_SUM:
     case NATIVE_ITEM_REDUCE:
     case NATIVE_ITEM_STRIDED:
+    case NATIVE_ITEM_TRANSPOSE:
+    case NATIVE_ITEM_CONCAT:
     case NATIVE_ITEM_LAYER_NORM_GRAD:
     case NATIVE_ITEM_POOL:
     case NATIVE_ITEM_RESIZE:

@@ -55,6 +55,7 @@ bool native_cast_form(const tfr_call *call);
 bool native_compare_form(const tfr_call *call);
 bool native_select_form(const tfr_call *call);
 bool native_transpose_form(const tfr_call *call);
+bool native_concat_form(const tfr_call *call);
 bool native_strided_form(const tfr_call *call);
 
 #endif

@@ -65,20 +65,39 @@ bool native_select_form(const tfr_call *call)
            native_is_float(tfr_call_output(call, 0)) && tfr_call_output(call, 0)->rank <= 6;
 }
 
-/* ---- moves ---- */
+/* ---- moves: of float32 and, between ops of integers, of bytes ---- */
+
+static bool is_byte(const tfr_operand *o)
+{
+    return o->dtype == TFR_DTYPE_U8 || o->dtype == TFR_DTYPE_I8;
+}
 
 bool native_transpose_form(const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
-    return x->rank <= 6 && native_fits(x);
+    return x->rank <= 6 && native_fits(x) &&
+           (native_all_float(call) || (is_byte(x) && tfr_operand_elements(x) > 0));
 }
 
-/* What is moved: float32, and by Expand what has a byte, as masks have on their way to scores. */
+bool native_concat_form(const tfr_call *call)
+{
+    uint32_t i;
+
+    if (native_all_float(call))
+        return true;
+    for (i = 0; i < call->n_inputs; i++) {
+        const tfr_operand *x = tfr_call_input(call, i);
+        if (!x || !is_byte(x) || tfr_operand_elements(x) == 0)
+            return false;
+    }
+    return native_fits(tfr_call_output(call, 0));
+}
+
+/* Masks are expanded on their way to scores. */
 static bool is_moved(const tfr_call *call, const tfr_operand *o)
 {
-    return native_is_float(o) ||
-           (strcmp(call->name, "Expand") == 0 &&
-            (o->dtype == TFR_DTYPE_BOOL || o->dtype == TFR_DTYPE_U8 || o->dtype == TFR_DTYPE_I8));
+    return native_is_float(o) || is_byte(o) ||
+           (strcmp(call->name, "Expand") == 0 && o->dtype == TFR_DTYPE_BOOL);
 }
 
 /* What only moves, with steps and places that inference has found. */

@@ -163,12 +163,11 @@ static void lay_concat(native_ir *ir, native_item *item, const native_item *late
 }
 
 /* An output that is a view takes the memory of the program's argument for its root, or a copy. */
-static void lay_view(native_ir *ir, native_item *item)
+static void lay_view_as_it_is(native_ir *ir, native_item *item)
 {
-    int from = native_as(ir, item->inputs[0], false), root = ir->values[from].root;
+    const int root = ir->values[item->inputs[0]].root;
     native_value *y = &ir->values[item->output];
 
-    item->inputs[0] = from;
     if (y->output && ir->values[root].arg < 0 && !ir->values[root].known) {
         ir->values[root].arg = y->arg;
         ir->values[root].output = true;
@@ -179,6 +178,48 @@ static void lay_view(native_ir *ir, native_item *item)
     y->root = root;
     if (ir->values[root].known)
         y->known = ir->values[root].known;
+}
+
+static void lay_view(native_ir *ir, native_item *item)
+{
+    item->inputs[0] = native_as(ir, item->inputs[0], false);
+    lay_view_as_it_is(ir, item);
+}
+
+static bool wants_last(const native_item *later, int n, int value)
+{
+    int i;
+
+    for (i = 0; i < n; i++) {
+        if (native_reads(&later[i], value) &&
+            (later[i].kind == NATIVE_ITEM_POOL || later[i].kind == NATIVE_ITEM_CONV ||
+             later[i].kind == NATIVE_ITEM_DEPTHWISE ||
+             (later[i].kind == NATIVE_ITEM_RESIZE && later[i].integer >= 0)))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Images of bytes whose channels a Transpose makes the last ones, or that have them so: blocked
+ * ones lie like that. False: it is something else, or nobody wants it so.
+ */
+static bool lay_turn_of_bytes(native_ir *ir, native_item *item, const native_item *later, int n)
+{
+    static const int image[] = {0, 3, 1, 2}, rows[] = {0, 2, 3, 1};
+    const native_value *x = &ir->values[item->inputs[0]], *y = &ir->values[item->output];
+    const bool to_image = memcmp(item->perm, image, sizeof image) == 0;
+
+    if (item->kind != NATIVE_ITEM_TRANSPOSE || y->rank != 4 || x->known ||
+        (y->dtype != TFR_DTYPE_U8 && y->dtype != TFR_DTYPE_I8) ||
+        (!to_image && memcmp(item->perm, rows, sizeof rows) != 0) || x->blocked == to_image ||
+        (to_image && (y->output || !wants_last(later, n, item->output))))
+        return false;
+    item->kind = y->output ? NATIVE_ITEM_COPY : NATIVE_ITEM_VIEW;
+    ir->values[item->output].blocked = to_image;
+    if (!y->output)
+        lay_view_as_it_is(ir, item);
+    return true;
 }
 
 static void lay_plain(native_ir *ir, native_item *item)
@@ -195,6 +236,9 @@ static void lay_move(native_ir *ir, native_item *item, const native_item *later,
 {
     const native_turn turn = native_turn_of(ir, item, later, n);
     int64_t times;
+
+    if (lay_turn_of_bytes(ir, item, later, n))
+        return;
 
     if (ir->values[item->inputs[0]].blocked &&
         (native_cuts_channels(ir, item) || native_repeats_channels(ir, item, &times)) &&
