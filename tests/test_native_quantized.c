@@ -94,10 +94,57 @@ TEST(depthwise_convolutions_stay_in_integers)
           .02f, 5);
 }
 
+TEST(convolutions_over_one_axis_and_three_stay_in_integers)
+{
+    check("in x ? 24 30; const w 20 24 3; const b 20;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              BIAS("c", "b", ".000032")
+                  U8("z", "Relu(Conv{pads=1,1;strides=2}(q,v,c))", ".03", "0") "out z",
+          .03f, 5);
+    check("in x ? 17 30; const w 17 1 5; const vt 17; const u 9 17 1;" S8("q", "x", ".008", "-3")
+              WEIGHTS_BY_CHANNEL("v", "w") WEIGHTS("uu", "u")
+                  S8("z", "Conv{pads=2,2;group=17}(q,v)", ".01", "0")
+                      S8("y", "Conv(z,uu)", ".01", "-7") "out y",
+          .01f, 6);
+    check("in x ? 8 5 6 7; const w 12 8 3 3 2; const vt 12;" U8("q", "x", ".008", "128")
+              WEIGHTS_BY_CHANNEL("v", "w")
+                  U8("z", "Conv{pads=1,1,0,1,1,0;strides=2,1,1}(q,v)", ".04", "120") "out z",
+          .04f, 5);
+    check("in x ? 8 5 6 7; const w 12 4 3 1 3; const u 12 1 3 3 3;" S8("q", "x", ".008", "0")
+              WEIGHTS("v", "w") WEIGHTS_U8("uu", "u")
+                  U8("z", "Conv{group=2;dilations=2,1,1}(q,v)", ".04", "120")
+                      U8("y", "Conv{group=12;pads=1,1,1,1,1,1}(z,uu)", ".2", "120") "out y",
+          .2f, 6);
+    check("in x ? 16 30; const w 16 16 3;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              U8("y", "Conv{pads=1,1}(q,v)", ".03", "128")
+                  U8("s", "Relu(Add(y,q))", ".04", "0") "out s",
+          .04f, 5);
+}
+
 TEST(weights_may_be_computed)
 {
     check_floats("in x ? 24 9 8; const w 24 1 3 3; const b 24; r = ReduceMean{keepdims=0}(x);"
                  "out Conv{pads=1,1,1,1;group=24}(x,Mul(w,Sub(2,r)),Sub(b,r))",
+                 1e-3f, 9);
+    check_floats("in x ? 8 30; const w 12 8 3; r = ReduceMean{keepdims=0}(x);"
+                 "out Conv{pads=1,1}(x,Mul(w,Sub(2,r)))",
+                 1e-3f, 9);
+    check_floats("in x ? 8 30; const w 8 1 5; r = ReduceMean{keepdims=0}(x);"
+                 "out Conv{pads=2,2;group=8}(x,Mul(w,Sub(2,r)))",
+                 1e-3f, 9);
+    check_floats("in x ? 8 30; const w 6 4 5; r = ReduceMean{keepdims=0}(x);"
+                 "out Conv{pads=2,2;group=2}(x,Mul(w,Sub(2,r)))",
+                 1e-3f, 9);
+    check_floats("in x ? 8 5 6 7; const w 12 8 3 2 3; r = ReduceMean{keepdims=0}(x);"
+                 "out Conv{pads=1,1,1,1,1,1}(x,Mul(w,Sub(2,r)))",
+                 1e-3f, 9);
+    check_floats("in x ? 8 5 6 7; const w 8 1 3 2 3; r = ReduceMean{keepdims=0}(x);"
+                 "out Conv{pads=1,1,1,1,1,1;group=8}(x,Mul(w,Sub(2,r)))",
+                 1e-3f, 9);
+    check_floats("in x ? 8 13; const w 8 12 3; r = ReduceMean{keepdims=0}(x);"
+                 "out ConvTranspose{strides=2}(x,Mul(w,Sub(2,r)))",
+                 1e-3f, 9);
+    check_floats("in x ? 8 5 6 7; const w 8 6 3 2 3; r = ReduceMean{keepdims=0}(x);"
+                 "out ConvTranspose{strides=2,1,2}(x,Mul(w,Sub(2,r)))",
                  1e-3f, 9);
     check_floats("in x ? 9 6 5; const w 9 12 3 3; const b 12; r = ReduceMean{keepdims=0}(x);"
                  "out ConvTranspose{strides=2,2}(x,Mul(w,Sub(2,r)),b)",
@@ -252,6 +299,7 @@ static const test_case cases[] = {
     CASE(biases_that_are_no_integers_are_added_in_float32),
     CASE(convolutions_follow_each_other_without_float32),
     CASE(depthwise_convolutions_stay_in_integers),
+    CASE(convolutions_over_one_axis_and_three_stay_in_integers),
     CASE(weights_may_be_computed),
     CASE(convolutions_in_groups_stay_in_integers),
     CASE(weights_of_groups_are_dequantized_once),

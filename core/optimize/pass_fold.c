@@ -66,7 +66,7 @@ static bool stays(const tfr__rewrite *rw, const tfr__node *node, int32_t rank)
     const int32_t type = tfr__rewrite_type(rw, node->inputs[0])->dtype;
     return tfr__rewrite_is(node, "DequantizeLinear") &&
            (rw->env->opset || tfr__attr_int(&node->attrs, "block_size", 0) ||
-            ((rank == 2 || rank == 4) && (type == TFR_DTYPE_U8 || type == TFR_DTYPE_I8) &&
+            (rank >= 2 && rank <= 5 && (type == TFR_DTYPE_U8 || type == TFR_DTYPE_I8) &&
              tfr__rewrite_claimed(rw, "DynamicQuantizeLinear")));
 }
 

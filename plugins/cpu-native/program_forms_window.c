@@ -144,13 +144,12 @@ static bool group_form(const tfr_call *call)
            (k->dims[1] > 1 || (x->rank == 4 && tfr_operand_elements(x) > 0));
 }
 
-/* With known weights. */
 static bool lifted_form(const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
     const tfr_operand *bias = tfr_call_input(call, 2);
 
-    return k->data && (!bias || bias->data) && group_form(call) &&
+    return (!bias || bias->data) && group_form(call) &&
            lifted_conv(call, x, k, tfr_call_output(call, 0));
 }
 
@@ -241,7 +240,7 @@ bool native_conv_transpose_form(const tfr_call *call)
     if (!native_all_float(call) || (bias && !bias->data) || !transpose_group_form(call))
         return false;
     if (x->rank == 3 || x->rank == 5)
-        return k->data && lifted_conv(call, y, k, x);
+        return lifted_conv(call, y, k, x);
     return conv_grad_form(call, y, k, x);
 }
 

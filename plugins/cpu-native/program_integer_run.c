@@ -265,20 +265,32 @@ static void pack(native_planner *p, integer *c, const native_item *item)
 
 /* ---- plan ---- */
 
+/* Axes of frames, rows and columns: values have the first two as one. */
 static void set_window(native_int8_shape *s, const native_item *item, const native_value *x,
                        const native_value *y)
 {
+    const native_depth *depth = &item->depth;
+    const int frames = depth->kernel > 0;
     native_int8_window *w = &s->window;
     int i;
 
-    w->rank = 2;
+    w->rank = 2 + frames;
     for (i = 0; i < 2; i++) {
-        w->in[i] = x->dims[2 + i];
-        w->out[i] = y->dims[2 + i];
-        w->kernel[i] = item->kernel[i];
-        w->stride[i] = item->stride[i];
-        w->dilation[i] = item->dilation[i];
-        w->pad[i] = item->pad[i];
+        const int d = i + frames;
+        w->in[d] = i == 0 ? native_frame_rows(x->dims[2], depth->size) : x->dims[3];
+        w->out[d] = i == 0 ? native_frame_rows(y->dims[2], depth->outs) : y->dims[3];
+        w->kernel[d] = item->kernel[i];
+        w->stride[d] = item->stride[i];
+        w->dilation[d] = item->dilation[i];
+        w->pad[d] = item->pad[i];
+    }
+    if (frames) {
+        w->in[0] = depth->size;
+        w->out[0] = depth->outs;
+        w->kernel[0] = depth->kernel;
+        w->stride[0] = depth->stride;
+        w->dilation[0] = depth->dilation;
+        w->pad[0] = depth->pad;
     }
     w->channels = w->pixel_step = x->dims[1];
     w->image_step = x->dims[1] * x->dims[2] * x->dims[3];
@@ -289,7 +301,7 @@ static void set_shape(native_planner *p, integer *c, const native_item *item)
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
     const native_value *w = &p->ir->values[item->inputs[1]];
     native_int8_shape *s = &c->shape;
-    const int64_t taps = item->kernel[0] * item->kernel[1];
+    const int64_t taps = native_taps(item);
 
     s->a_signed = x->dtype == TFR_DTYPE_I8;
     s->b_signed = w->dtype == TFR_DTYPE_I8;

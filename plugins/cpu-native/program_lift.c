@@ -6,8 +6,9 @@
  * of frames, then one over frames: the greatest of the greatest, and the mean of the means, as all
  * windows of a frame have as many elements. What goes element by element behind them is lifted,
  * too, and so are channels that are cut out or put together on the way to the next one, so that
- * values stay blocked from one to the next; views lead to what has other dims, and go where nobody
- * is left to read them.
+ * values stay blocked from one to the next; what was dequantized is dequantized with its new dims,
+ * so that program_integer.c finds the integers; views lead to what has other dims, and go where
+ * nobody is left to read them.
  */
 #include "program.h"
 
@@ -17,7 +18,9 @@
 
 typedef struct lift {
     native_ir *ir;
-    int *twins; /* of each value: itself with four dims, or -1 */
+    int *twins;  /* of each value: itself with four dims, or -1 */
+    int *makers; /* of each value there was: the DEQUANTIZE of the items so far, or -1 */
+    int n_makers;
 } lift;
 
 static bool is_window(const native_ir *ir, const native_item *item)
@@ -89,15 +92,46 @@ static void add_view(lift *l, const native_item *of, int from, int to)
     item->output = to;
 }
 
+static bool is_quantizing(const native_item *item)
+{
+    return item->kind == NATIVE_ITEM_QUANTIZE || item->kind == NATIVE_ITEM_DEQUANTIZE;
+}
+
+/* One scale, or those of an axis that stays where it is. */
+static bool keeps_scales(const native_item *item)
+{
+    return item->quant.n == 1 || item->quant.axis < 2;
+}
+
+static int lifted(lift *l, const native_item *of, int value, int rank);
+
+/* The same numbers of a DEQUANTIZE that reads its integers lifted. */
+static int dequantized(lift *l, const native_item *maker, int rank)
+{
+    native_item item = *maker;
+
+    item.inputs[0] = lifted(l, &item, item.inputs[0], rank);
+    item.output = new_twin(l, item.output, rank);
+    if (!l->ir->failed)
+        *native_new_item(l->ir, item.kind) = item;
+    return item.output;
+}
+
 /* What an item reads, lifted. */
 static int lifted(lift *l, const native_item *of, int value, int rank)
 {
+    native_item maker;
     int twin;
 
     if (value < 0 || l->ir->failed)
         return value;
     if (l->twins[value] >= 0)
         return l->twins[value];
+    if (value < l->n_makers && l->makers[value] >= 0 && l->ir->values[value].rank == rank) {
+        maker = l->ir->items[l->makers[value]];
+        if (keeps_scales(&maker))
+            return dequantized(l, &maker, rank);
+    }
     twin = new_twin(l, value, rank);
     if (!l->ir->failed && !l->ir->values[twin].known)
         add_view(l, of, value, twin);
@@ -161,7 +195,8 @@ static bool follows(const lift *l, const native_item *item)
     bool any = false;
     int i;
 
-    if ((item->kind != NATIVE_ITEM_ACT && item->kind != NATIVE_ITEM_BINARY) ||
+    if ((item->kind != NATIVE_ITEM_ACT && item->kind != NATIVE_ITEM_BINARY &&
+         !(is_quantizing(item) && keeps_scales(item))) ||
         (y->rank != 3 && y->rank != 5))
         return false;
     for (i = 0; i < item->n_inputs; i++) {
@@ -276,6 +311,8 @@ static void lift_item(lift *l, const native_item *old, const native_item *later,
         return;
     }
     if (!follows(l, &item)) {
+        if (item.kind == NATIVE_ITEM_DEQUANTIZE)
+            l->makers[item.output] = l->ir->n_items;
         *native_new_item(l->ir, item.kind) = item;
         return;
     }
@@ -286,23 +323,37 @@ static void lift_item(lift *l, const native_item *old, const native_item *later,
     add_lifted(l, &item);
 }
 
-static void remove_unread_views(native_ir *ir)
+static void remove_unread(native_ir *ir)
 {
     int i;
 
     native_count_readers(ir);
     for (i = ir->n_items - 1; i >= 0; i--) {
         native_item *item = &ir->items[i];
-        if (item->kind != NATIVE_ITEM_VIEW || ir->values[item->output].readers > 0)
+        if ((item->kind != NATIVE_ITEM_VIEW && item->kind != NATIVE_ITEM_DEQUANTIZE) ||
+            ir->values[item->output].readers > 0)
             continue;
         ir->values[item->inputs[0]].readers--;
         item->kind = NATIVE_ITEM_NONE;
     }
 }
 
+static bool begin(lift *l)
+{
+    const size_t bytes = (size_t)l->ir->n_values * sizeof *l->twins;
+    int i;
+
+    l->twins = malloc(bytes);
+    l->makers = malloc(bytes);
+    l->n_makers = l->ir->n_values;
+    for (i = 0; l->twins && l->makers && i < l->ir->n_values; i++)
+        l->twins[i] = l->makers[i] = -1;
+    return l->twins && l->makers;
+}
+
 void native_lift(native_ir *ir)
 {
-    lift l = {ir, NULL};
+    lift l = {.ir = ir};
     native_item *old = ir->items;
     const int n = ir->n_items;
     bool any = false;
@@ -314,14 +365,12 @@ void native_lift(native_ir *ir)
         return;
     ir->items = NULL;
     ir->n_items = ir->room_items = 0;
-    l.twins = malloc((size_t)ir->n_values * sizeof *l.twins);
-    ir->failed = ir->failed || !l.twins;
-    for (i = 0; i < ir->n_values && !ir->failed; i++)
-        l.twins[i] = -1;
+    ir->failed = !begin(&l) || ir->failed;
     for (i = 0; i < n && !ir->failed; i++)
         lift_item(&l, &old[i], &old[i + 1], n - i - 1);
     free(l.twins);
+    free(l.makers);
     free(old);
     if (!ir->failed)
-        remove_unread_views(ir);
+        remove_unread(ir);
 }
