@@ -47,6 +47,40 @@ TEST(integers_are_moved_between_ops_of_integers)
           .008f, 8);
 }
 
+/* In binary fractions, so that ties are ties for both. */
+TEST(averages_over_windows_stay_in_integers)
+{
+    check("in x ? 20 9 8; const w 24 20 1 1;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              U8("z", "Conv(q,v)", ".03125", "120")
+                  U8("m", "AveragePool{kernel_shape=2,2;strides=2,2}(z)", ".03125", "120") "out m",
+          .03125f, 6);
+    check("in x ? 20 9 8; const w 37 20 1 1;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              S8("z", "Conv(q,v)", ".04", "-20")
+                  U8("m", "AveragePool{kernel_shape=3,2;pads=1,1,1,1;strides=2,1}(z)", ".03",
+                     "100") "out m",
+          .03f, 6);
+    check("in x ? 20 9 8;" S8("q", "x", ".008", "-5")
+              S8("m", "AveragePool{kernel_shape=3,3;pads=1,1,1,1;count_include_pad=1}(q)", ".005",
+                 "9") "out m",
+          .005f, 5);
+}
+
+TEST(resized_images_stay_in_integers)
+{
+    check("in x ? 20 4 5; const w 24 20 1 1;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              U8("z", "Conv(q,v)", ".03125", "120")
+                  U8("m", "Resize{mode=linear;axes=2,3}(z,-,-,[8,10])", ".03125", "120") "out m",
+          .03125f, 6);
+    check("in x ? 20 4 5; const w 7 20 1 1;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              S8("z", "Conv(q,v)", ".04", "-20")
+                  S8("m", "Resize{axes=2,3}(z,-,-,[8,15])", ".04", "-20") "out m",
+          .04f, 6);
+    check("in x ? 20 7 9; const w 35 20 1 1;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              S8("z", "Conv(q,v)", ".04", "-20")
+                  U8("m", "Resize{mode=cubic;axes=2,3}(z,-,-,[5,12])", ".05", "90") "out m",
+          .05f, 6);
+}
+
 TEST(batch_norms_are_a_factor_and_a_term_for_each_channel)
 {
     check(
@@ -233,6 +267,8 @@ TEST(functions_of_two_values_read_both)
 static const test_case cases[] = {
     CASE(pools_and_a_mean_are_those_of_float32),
     CASE(integers_are_moved_between_ops_of_integers),
+    CASE(averages_over_windows_stay_in_integers),
+    CASE(resized_images_stay_in_integers),
     CASE(batch_norms_are_a_factor_and_a_term_for_each_channel),
     CASE(what_moves_elements_moves_dequantized_ones),
     CASE(parts_of_other_scales_are_put_together),

@@ -31,6 +31,18 @@ typedef struct native_byte_scale {
     int64_t n;
 } native_byte_scale;
 
+/*
+ * Rows of bytes to bytes: the nearest integer to the sum of weights[i] * ((x[i] ^ flip) - from),
+ * times factor, limited, plus zero. low and high are less zero.
+ */
+typedef struct native_byte_sum {
+    const float *weights;
+    float from, factor, low, high;
+    int32_t zero;
+    uint8_t flip;
+    int64_t n;
+} native_byte_sum;
+
 typedef struct native_int8_isa {
     const char *name;
     void (*quantize)(const native_quantized_span *span, const float *x, uint8_t *to);
@@ -42,6 +54,8 @@ typedef struct native_int8_isa {
     /* The greatest of n_taps (at least one) for n channels, as bytes of which `flip` is turned
      * around. */
     void (*maxima)(const uint8_t *const *taps, int n_taps, int64_t n, uint8_t flip, uint8_t *to);
+    /* Sums of n_taps rows of bytes. */
+    void (*weigh)(const native_byte_sum *sum, const uint8_t *const *taps, int n_taps, uint8_t *to);
     /* Of 0 and the elements that are numbers. */
     void (*range)(const float *x, int64_t n, float *low, float *high);
 } native_int8_isa;

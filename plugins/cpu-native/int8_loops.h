@@ -141,9 +141,24 @@ static void look_up(const uint8_t *table, const uint8_t *x, uint8_t *to, int64_t
         to[i] = table[x[i]];
 }
 
-/* The greatest stay in registers; the last block may begin among channels that are done. */
+/* What is made stays in registers; the last block may begin among channels that are done. */
+#define IN_BLOCKS(n, of, ...)                                                                      \
+    do {                                                                                           \
+        int64_t c = 0;                                                                             \
+                                                                                                   \
+        for (; c + BLOCK <= (n); c += BLOCK)                                                       \
+            of(__VA_ARGS__, c, BLOCK);                                                             \
+        for (; c + FEW <= (n); c += FEW)                                                           \
+            of(__VA_ARGS__, c, FEW);                                                               \
+        if (c < (n) && (n) >= FEW)                                                                 \
+            of(__VA_ARGS__, (n)-FEW, FEW);                                                         \
+        else                                                                                       \
+            for (; c < (n); c++)                                                                   \
+                of(__VA_ARGS__, c, 1);                                                             \
+    } while (0)
+
 static inline __attribute__((always_inline)) void
-maxima_of(const uint8_t *const *taps, int n_taps, int64_t c, const int n, uint8_t flip, uint8_t *to)
+maxima_of(const uint8_t *const *taps, int n_taps, uint8_t flip, uint8_t *to, int64_t c, const int n)
 {
     uint8_t most[BLOCK];
 
@@ -161,17 +176,47 @@ maxima_of(const uint8_t *const *taps, int n_taps, int64_t c, const int n, uint8_
 
 static void maxima(const uint8_t *const *taps, int n_taps, int64_t n, uint8_t flip, uint8_t *to)
 {
-    int64_t c = 0;
+    IN_BLOCKS(n, maxima_of, taps, n_taps, flip, to);
+}
 
-    for (; c + BLOCK <= n; c += BLOCK)
-        maxima_of(taps, n_taps, c, BLOCK, flip, to);
-    for (; c + FEW <= n; c += FEW)
-        maxima_of(taps, n_taps, c, FEW, flip, to);
-    if (c < n && n >= FEW)
-        maxima_of(taps, n_taps, n - FEW, FEW, flip, to);
-    else
-        for (; c < n; c++)
-            maxima_of(taps, n_taps, c, 1, flip, to);
+static inline uint8_t byte_of(float v, float low, float high, int32_t zero)
+{
+    int32_t bits;
+
+    v = v < low ? low : v;
+    v = v > high ? high : v;
+    v += ROUNDER;
+    memcpy(&bits, &v, sizeof bits);
+    return (uint8_t)(bits + zero);
+}
+
+static inline __attribute__((always_inline)) void weigh_of(const native_byte_sum *s,
+                                                           const uint8_t *const *taps, int n_taps,
+                                                           float none, uint8_t *to, int64_t c,
+                                                           const int n)
+{
+    const float factor = s->factor, low = s->low, high = s->high;
+    const int32_t zero = s->zero;
+    const uint8_t flip = s->flip;
+    float sums[BLOCK];
+
+    EACH_ALONE for (int j = 0; j < n; j++) sums[j] = 0.0f;
+    for (int i = 0; i < n_taps; i++) {
+        const uint8_t *from = taps[i] + c;
+        const float weight = s->weights[i];
+        EACH_ALONE for (int j = 0; j < n; j++) sums[j] += weight * (float)(from[j] ^ flip);
+    }
+    EACH_ALONE for (int j = 0; j < n; j++) to[c + j] =
+        byte_of((sums[j] - none) * factor, low, high, zero);
+}
+
+static void weigh(const native_byte_sum *s, const uint8_t *const *taps, int n_taps, uint8_t *to)
+{
+    float none = 0; /* what zero points add up to */
+
+    for (int i = 0; i < n_taps; i++)
+        none += s->weights[i] * s->from;
+    IN_BLOCKS(s->n, weigh_of, s, taps, n_taps, none, to);
 }
 
 /* A NaN is the first operand, which gives the second one. */
@@ -207,5 +252,6 @@ const native_int8_isa ISA_TABLE = {
     .scale_bytes = scale_bytes,
     .look_up = look_up,
     .maxima = maxima,
+    .weigh = weigh,
     .range = range,
 };

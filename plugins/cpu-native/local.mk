@@ -208,6 +208,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_bytes_channels.c \
 	plugins/cpu-native/program_bytes_run.c \
 	plugins/cpu-native/program_bytes_scale.c \
+	plugins/cpu-native/program_bytes_weigh.c \
 	plugins/cpu-native/program_chain.c \
 	plugins/cpu-native/program_channels.c \
 	plugins/cpu-native/program_columns.c \

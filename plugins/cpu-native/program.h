@@ -251,7 +251,12 @@ bool native_is_read_blocked(const native_ir *ir, const native_item *later, int n
 
 /* ---- program_resize.c ---- */
 
+struct native_resize_rule;
+struct native_axis_map;
 bool native_resize_form(const tfr_call *call);
+/* The map of an axis in memory of the plan. */
+void native_keep_axis_map(native_planner *p, const struct native_resize_rule *rule, int axis,
+                          const tfr_call *call, struct native_axis_map *map);
 
 /* ---- program_einsum.c ---- */
 

@@ -272,6 +272,24 @@ static const native_quant *grid_of_table(const native_ir *ir, const native_item 
     return &in->x;
 }
 
+/* Averages over windows, and resized images. */
+static void find_weighing(native_ir *ir, const int *makers, int i)
+{
+    native_item *item = &ir->items[i], *q = quantizer(ir, i);
+    const native_item *from = dequantizer(ir, makers, item->inputs[0]);
+    int at;
+
+    if (!q || !from || !native_can_weigh(ir, item, &from->quant, &q->quant))
+        return;
+    at = native_new_integer(ir, &from->quant, &from->quant);
+    if (at < 0)
+        return;
+    ir->integers[at].y = q->quant;
+    item->integer = at;
+    item->inputs[0] = from->inputs[0];
+    take(ir, item, q);
+}
+
 /* One after the other until they are quantized: a table. */
 static void find_table(native_ir *ir, const int *makers, int i)
 {
@@ -388,6 +406,9 @@ void native_find_bytes(native_ir *ir, const int *makers)
             find_concat(ir, makers, i);
         else if (item->kind == NATIVE_ITEM_BATCH_NORM)
             find_norm(ir, makers, i);
+        else if (item->kind == NATIVE_ITEM_RESIZE ||
+                 (item->kind == NATIVE_ITEM_POOL && item->average))
+            find_weighing(ir, makers, i);
         else if (moves(item))
             find_move(ir, makers, i);
         if (item->kind == NATIVE_ITEM_ACT || item->kind == NATIVE_ITEM_BINARY)

@@ -395,6 +395,8 @@ void native_plan_bytes(native_planner *p, const native_item *item)
         plan_table(p, item, in);
     else if (item->kind == NATIVE_ITEM_MEAN)
         plan_means(p, item, in);
+    else if (item->kind == NATIVE_ITEM_POOL || item->kind == NATIVE_ITEM_RESIZE)
+        native_plan_weighing(p, item);
     else if (item->kind == NATIVE_ITEM_CONCAT)
         native_plan_concat(p, item);
     else if (item->kind == NATIVE_ITEM_BATCH_NORM)

@@ -10,6 +10,7 @@
  *   program_bytes.c           what is done with values of 8 bits beside them
  *   program_bytes_run.c       the steps of that
  *   program_bytes_scale.c     those that are a factor and a term
+ *   program_bytes_weigh.c     averages over windows, and resized images
  *   program_bytes_channels.c  channels of such values that are cut out, shuffled, put together
  */
 #ifndef NATIVE_PROGRAM_INTEGER_H
@@ -105,6 +106,10 @@ void native_plan_byte_norm(native_planner *p, const native_item *item);
 void native_join_channels(native_ir *ir);
 bool native_is_joined(const native_ir *ir, const native_item *item);
 void native_plan_joined(native_planner *p, const native_item *item);
+/* Averages over windows, and resized images, between such scales; of blocked values. */
+bool native_can_weigh(const native_ir *ir, const native_item *item, const native_quant *x,
+                      const native_quant *y);
+void native_plan_weighing(native_planner *p, const native_item *item);
 /* A maximum over windows. */
 void native_plan_byte_pool(native_planner *p, const native_item *item);
 

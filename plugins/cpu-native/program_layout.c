@@ -297,7 +297,10 @@ static void lay_item(native_ir *ir, const native_item *old, const native_item *l
         ir->values[item.output].blocked = true;
         break;
     case NATIVE_ITEM_RESIZE: /* as its image lies, if it is read so */
-        if (ir->values[item.inputs[0]].blocked && native_is_read_blocked(ir, later, n, item.output))
+        if (item.integer >= 0)
+            item.inputs[0] = native_as(ir, item.inputs[0], true);
+        if (item.integer >= 0 || (ir->values[item.inputs[0]].blocked &&
+                                  native_is_read_blocked(ir, later, n, item.output)))
             ir->values[item.output].blocked = true;
         else
             lay_plain(ir, &item);

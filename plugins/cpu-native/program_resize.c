@@ -38,9 +38,8 @@ static void run_resize(const void *params, const native_bases *bases, int64_t be
     native_resize_rows(&r->how, native_at(bases, &r->from), native_at(bases, &r->to), begin, end);
 }
 
-/* The map of an axis in memory of the plan. */
-static void keep_map(native_planner *p, const native_resize_rule *rule, int axis,
-                     const tfr_call *call, native_axis_map *map)
+void native_keep_axis_map(native_planner *p, const native_resize_rule *rule, int axis,
+                          const tfr_call *call, native_axis_map *map)
 {
     tfr_kernel kernel = {.n_blocks = 0};
     native_build b = {
@@ -99,11 +98,11 @@ void native_plan_resize(native_planner *p, const native_item *item)
     r->how.nearest = rule.mode == NATIVE_RESIZE_NEAREST;
     r->how.frames = (native_axis_map){.n = 1, .m = 1, .taps = 1, .copied = true};
     if (item->depth.size)
-        keep_map(p, &rule, axis++, item->call, &r->how.frames);
+        native_keep_axis_map(p, &rule, axis++, item->call, &r->how.frames);
     if (p->status == TFR_OK)
-        keep_map(p, &rule, axis++, item->call, &r->how.rows);
+        native_keep_axis_map(p, &rule, axis++, item->call, &r->how.rows);
     if (p->status == TFR_OK)
-        keep_map(p, &rule, axis, item->call, &r->how.columns);
+        native_keep_axis_map(p, &rule, axis, item->call, &r->how.columns);
     if (p->status == TFR_OK)
         keep_pixels(p, &r->how);
     native_add_run(p, run_resize, r, native_resize_count(&r->how),

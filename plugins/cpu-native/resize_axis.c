@@ -99,6 +99,13 @@ bool native_resize_copies(const native_resize_rule *r, int axis)
     return r->scale[axis] == 1 && r->n[axis] == r->m[axis];
 }
 
+int native_resize_taps(const native_resize_rule *r, int axis)
+{
+    if (r->mode == NATIVE_RESIZE_NEAREST || native_resize_copies(r, axis))
+        return 1;
+    return (int)(2 - 2 * kernel_start(r, r->scale[axis]));
+}
+
 /* ---- weights of one output ---- */
 
 static double keys(double v, double a)

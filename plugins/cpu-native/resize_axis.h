@@ -34,6 +34,8 @@ typedef struct native_axis_map {
 /* NULL, or why such a call is not done here. */
 const char *native_read_resize(const tfr_call *call, native_resize_rule *rule);
 bool native_resize_copies(const native_resize_rule *rule, int axis);
+/* At most so many does an output of an axis take. */
+int native_resize_taps(const native_resize_rule *rule, int axis);
 /* The map of an axis; memory is the build's, which fails without. */
 void native_map_axis(native_build *b, const native_resize_rule *rule, int axis,
                      native_axis_map *map);
