@@ -120,6 +120,26 @@ TEST(convolutions_over_one_axis_and_three_stay_in_integers)
           .04f, 5);
 }
 
+TEST(transposed_convolutions_stay_in_integers)
+{
+    check("in x ? 20 6 5; const w 20 12 3 3; const b 12;" U8("q", "x", ".008", "128")
+              WEIGHTS("v", "w") BIAS("c", "b", ".000032") U8(
+                  "z", "Relu(ConvTranspose{strides=2,2;pads=1,1,1,1}(q,v,c))", ".03", "0") "out z",
+          .03f, 6);
+    check("in x ? 20 6 5; const w 20 37 2 2; const t 37; s = Mul(t,.004);" S8(
+              "q", "x", ".008",
+              "-9") "v = "
+                    "DequantizeLinear{axis=1}(QuantizeLinear{axis=1;output_dtype=3}(Sub(w,1),s),s)"
+                    ";" S8("z", "ConvTranspose{strides=2,2}(q,v)", ".03", "3") "out z",
+          .03f, 6);
+    check("in x ? 9 14; const w 9 17 4;" U8("q", "x", ".008", "128") WEIGHTS_U8("v", "w")
+              U8("z", "ConvTranspose{strides=2;dilations=2}(q,v)", ".03", "120") "out z",
+          .03f, 6);
+    check_floats("in x ? 9 6 5; const w 9 19 3 3; const b 19;" U8("q", "x", ".008", "128")
+                     WEIGHTS("v", "w") "out Clip(ConvTranspose{strides=2,3}(q,v,b),0,3)",
+                 1e-4f, 5);
+}
+
 TEST(weights_may_be_computed)
 {
     check_floats("in x ? 24 9 8; const w 24 1 3 3; const b 24; r = ReduceMean{keepdims=0}(x);"
@@ -300,6 +320,7 @@ static const test_case cases[] = {
     CASE(convolutions_follow_each_other_without_float32),
     CASE(depthwise_convolutions_stay_in_integers),
     CASE(convolutions_over_one_axis_and_three_stay_in_integers),
+    CASE(transposed_convolutions_stay_in_integers),
     CASE(weights_may_be_computed),
     CASE(convolutions_in_groups_stay_in_integers),
     CASE(weights_of_groups_are_dequantized_once),

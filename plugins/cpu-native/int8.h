@@ -43,6 +43,19 @@ typedef struct native_byte_sum {
     int64_t n;
 } native_byte_sum;
 
+/*
+ * Rows of integers, whose sum becomes float32, limit(sum * scale + addend), or bytes, limit(round(
+ * (sum + bias) * scale)) + zero. low and high of bytes are less zero.
+ */
+typedef struct native_row_sum {
+    const int32_t *bias;         /* n; of bytes */
+    const float *scale, *addend; /* n; addend: of float32 */
+    float low, high;
+    int32_t zero;
+    bool to_float;
+    int64_t n;
+} native_row_sum;
+
 typedef struct native_int8_isa {
     const char *name;
     void (*quantize)(const native_quantized_span *span, const float *x, uint8_t *to);
@@ -56,6 +69,8 @@ typedef struct native_int8_isa {
     void (*maxima)(const uint8_t *const *taps, int n_taps, int64_t n, uint8_t flip, uint8_t *to);
     /* Sums of n_taps rows of bytes. */
     void (*weigh)(const native_byte_sum *sum, const uint8_t *const *taps, int n_taps, uint8_t *to);
+    /* Sums of n_from rows of integers. */
+    void (*add_rows)(const native_row_sum *sum, const int32_t *const *from, int n_from, void *to);
     /* Of 0 and the elements that are numbers. */
     void (*range)(const float *x, int64_t n, float *low, float *high);
 } native_int8_isa;

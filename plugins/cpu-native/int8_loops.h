@@ -219,6 +219,40 @@ static void weigh(const native_byte_sum *s, const uint8_t *const *taps, int n_ta
     IN_BLOCKS(s->n, weigh_of, s, taps, n_taps, none, to);
 }
 
+static inline __attribute__((always_inline)) void add_rows_of(const native_row_sum *s,
+                                                              const int32_t *const *from,
+                                                              int n_from, void *to, int64_t c,
+                                                              const int n)
+{
+    const float low = s->low, high = s->high, *scale = s->scale + c;
+    const int32_t zero = s->zero;
+    uint32_t sums[BLOCK];
+
+    EACH_ALONE for (int j = 0; j < n; j++) sums[j] = s->to_float ? 0 : (uint32_t)s->bias[c + j];
+    for (int i = 0; i < n_from; i++) {
+        const int32_t *row = from[i] + c;
+        EACH_ALONE for (int j = 0; j < n; j++) sums[j] += (uint32_t)row[j];
+    }
+    if (s->to_float) {
+        float *y = (float *)to + c;
+        EACH_ALONE for (int j = 0; j < n; j++)
+        {
+            float v = (float)(int32_t)sums[j] * scale[j] + s->addend[c + j];
+            v = v < low ? low : v;
+            y[j] = v > high ? high : v;
+        }
+    } else {
+        uint8_t *y = (uint8_t *)to + c;
+        EACH_ALONE for (int j = 0; j < n; j++) y[j] =
+            byte_of((float)(int32_t)sums[j] * scale[j], low, high, zero);
+    }
+}
+
+static void add_rows(const native_row_sum *s, const int32_t *const *from, int n_from, void *to)
+{
+    IN_BLOCKS(s->n, add_rows_of, s, from, n_from, to);
+}
+
 /* A NaN is the first operand, which gives the second one. */
 static void range(const float *x, int64_t n, float *low, float *high)
 {
@@ -253,5 +287,6 @@ const native_int8_isa ISA_TABLE = {
     .look_up = look_up,
     .maxima = maxima,
     .weigh = weigh,
+    .add_rows = add_rows,
     .range = range,
 };

@@ -245,6 +245,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_ir.c \
 	plugins/cpu-native/program_ir.h \
 	plugins/cpu-native/program_integer_run.c \
+	plugins/cpu-native/program_integer_turned.c \
 	plugins/cpu-native/program_kernel.c \
 	plugins/cpu-native/program_kit.c \
 	plugins/cpu-native/program_known.c \

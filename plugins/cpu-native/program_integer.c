@@ -70,6 +70,7 @@ static bool is_kind(const native_item *item)
 {
     return (item->kind == NATIVE_ITEM_CONV && !item->whole[0]) ||
            item->kind == NATIVE_ITEM_DEPTHWISE ||
+           (item->kind == NATIVE_ITEM_CONV_GRAD_INPUT && native_can_turn(item)) ||
            (item->kind == NATIVE_ITEM_PRODUCT && item->alpha == 1.0f);
 }
 
@@ -78,13 +79,16 @@ static bool has_scales(const native_item *item, const native_quant *w)
 {
     if (w->n == 1)
         return true;
-    return w->axis == (item->kind == NATIVE_ITEM_PRODUCT && !item->transposed);
+    return w->axis == ((item->kind == NATIVE_ITEM_PRODUCT && !item->transposed) ||
+                       item->kind == NATIVE_ITEM_CONV_GRAD_INPUT);
 }
 
 static int64_t terms_of(const native_item *item, const native_value *w)
 {
     if (item->kind == NATIVE_ITEM_PRODUCT)
         return w->dims[item->transposed];
+    if (item->kind == NATIVE_ITEM_CONV_GRAD_INPUT)
+        return native_elements(w) / w->dims[1];
     return native_elements(w) / w->dims[0];
 }
 
@@ -299,7 +303,8 @@ static bool take_addition(native_ir *ir, const int *makers, int i)
     native_integer *in = &ir->integers[item->integer];
     const native_item *with;
 
-    if (!from || from->kind != NATIVE_ITEM_DEQUANTIZE || from->quant.n != 1)
+    if (item->kind == NATIVE_ITEM_CONV_GRAD_INPUT || !from ||
+        from->kind != NATIVE_ITEM_DEQUANTIZE || from->quant.n != 1)
         return false;
     sum = native_reader_of(ir, (int)(from - ir->items), from->output);
     if (!sum || sum->kind != NATIVE_ITEM_BINARY || sum->binary != NATIVE_ADD ||

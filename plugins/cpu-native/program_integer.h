@@ -6,6 +6,7 @@
  *                             take
  *   program_integer_run.c     their steps
  *   program_integer_groups.c  those of convolutions in groups
+ *   program_integer_turned.c  those of transposed convolutions
  *   program_dynamic.c         what is quantized by what it holds in a run
  *   program_bytes.c           what is done with values of 8 bits beside them
  *   program_bytes_run.c       the steps of that
@@ -63,6 +64,9 @@ void native_find_integers(native_ir *ir);
 /* and take over what quantizes them, after that. */
 void native_fuse_integers(native_ir *ir);
 void native_plan_integer(native_planner *p, const native_item *item);
+/* Of a transposed convolution. */
+bool native_can_turn(const native_item *item);
+void native_plan_integer_turned(native_planner *p, const native_item *item);
 
 /* The only reader of a value, behind item `from`, or NULL. */
 native_item *native_reader_of(const native_ir *ir, int from, int value);

@@ -368,6 +368,10 @@ void native_plan_integer(native_planner *p, const native_item *item)
     int64_t units;
     double flops;
 
+    if (item->kind == NATIVE_ITEM_CONV_GRAD_INPUT) {
+        native_plan_integer_turned(p, item);
+        return;
+    }
     if (item->kind != NATIVE_ITEM_CONV && item->kind != NATIVE_ITEM_DEPTHWISE &&
         item->kind != NATIVE_ITEM_PRODUCT) {
         native_plan_bytes(p, item);
