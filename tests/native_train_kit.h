@@ -17,6 +17,7 @@
 typedef struct choice {
     uint32_t magic, threads;
     int64_t samples; /* of a unit */
+    int64_t segmented;
 } choice;
 
 static tfr_err err = TFR_ERR_INIT;

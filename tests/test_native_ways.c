@@ -12,13 +12,14 @@ enum { BATCH = 16 };
 typedef struct choice {
     uint32_t magic, threads;
     int64_t samples; /* of a unit; 0 = threads share the steps */
+    int64_t segmented;
 } choice;
 
 static tfr_err err = TFR_ERR_INIT;
 static tfr_program_facet real;
 static choice wanted, obtained;
 static bool is_forced;
-static uint32_t n_compiled;
+static uint32_t n_compiled, n_segmented;
 
 static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph,
                        const tfr_compile_options *options, tfr_program **out,
@@ -37,6 +38,7 @@ static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph
         status = real.save(device, *out, &obtained, &n, e);
     CHECK_UINT(sizeof obtained, n);
     n_compiled++;
+    n_segmented += !status && strstr(info->text, " segments ");
     return status;
 }
 
@@ -81,7 +83,9 @@ static tfr_tensor *run(tfr_runtime *runtime, tfr_graph *graph)
 /* What is chosen by measuring, and then each way. */
 static void check(const char *text)
 {
-    static const int64_t ways[] = {0, 1, 2, 4, 8};
+    static const struct {
+        int64_t samples, segmented;
+    } ways[] = {{0, 0}, {1, 0}, {2, 0}, {4, 0}, {8, 0}, {2, 1}, {4, 1}, {8, 1}};
     tfr_runtime *runtime = new_runtime();
     tfr_graph *graph;
     tfr_tensor *expected;
@@ -89,17 +93,19 @@ static void check(const char *text)
         SKIP("there is no native backend");
     graph = graph_of_text(text);
     is_forced = false;
-    n_compiled = 0;
+    n_compiled = n_segmented = 0;
     expected = run(runtime, graph);
     for (size_t i = 0; n_compiled && i < sizeof ways / sizeof ways[0]; i++) {
         tfr_tensor *forced;
         is_forced = true;
         wanted = obtained;
-        wanted.samples = ways[i];
-        if (ways[i] && BATCH / ways[i] < wanted.threads)
+        wanted.samples = ways[i].samples;
+        wanted.segmented = ways[i].segmented;
+        if (wanted.samples && BATCH / wanted.samples < wanted.threads)
             continue;
         forced = run(runtime, graph);
-        CHECK_INT(ways[i], obtained.samples);
+        CHECK_INT(ways[i].samples, obtained.samples);
+        CHECK_INT(ways[i].segmented, obtained.segmented);
         CHECK(memcmp(tfr_tensor_data(expected), tfr_tensor_data(forced),
                      tfr_tensor_bytes(expected)) == 0);
         tfr_tensor_release(forced);
@@ -158,9 +164,23 @@ TEST(rows_and_attention_have_the_same_bits)
           "y = Reshape(Transpose{perm=0,2,1,3}(MatMul(s,c)),[0,16,64]); out Add(x,MatMul(y,o))");
 }
 
+/* Large images at first, and then matrices that are larger than these. */
+TEST(samples_that_part_and_meet_have_the_same_bits)
+{
+    check("in x ? 16 96 80; const w 16 16 3 3; const d 16 1 3 3; const v 512 16 5 5; const b 512;"
+          "const u 512 512 1 1; const s 32 512 1 1; const t 512 32 1 1; const g 512 700;"
+          "y = Relu(Conv{pads=1,1,1,1}(x,w)); z = Add(Conv{pads=1,1,1,1;group=16}(y,d),x);"
+          "p = MaxPool{kernel_shape=4,4;strides=4,4}(z);"
+          "q = Relu(Conv{pads=2,2,2,2;strides=4,4}(p,v,b)); r = Conv(q,u);"
+          "e = Sigmoid(Conv(Relu(Conv(GlobalAveragePool(r),s)),t)); h = Add(Mul(r,e),q);"
+          "out Gemm(Flatten(GlobalAveragePool(h)),g)");
+    CHECK(n_compiled == 0 || n_segmented > 0);
+}
+
 static const test_case cases[] = {
     CASE(convolutions_have_the_same_bits),
     CASE(windows_and_products_have_the_same_bits),
     CASE(rows_and_attention_have_the_same_bits),
+    CASE(samples_that_part_and_meet_have_the_same_bits),
 };
 TEST_MAIN(cases)

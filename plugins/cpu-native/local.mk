@@ -279,6 +279,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_rows_grad.c \
 	plugins/cpu-native/program_run.c \
 	plugins/cpu-native/program_samples.c \
+	plugins/cpu-native/program_segments.c \
+	plugins/cpu-native/program_segments.h \
 	plugins/cpu-native/program_select.h \
 	plugins/cpu-native/program_sparse.c \
 	plugins/cpu-native/program_stages.c \

@@ -5,6 +5,7 @@
  */
 #include "program_half.h"
 #include "program_integer.h"
+#include "program_segments.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,8 +113,7 @@ static void describe(const tfr_program *program, const native_ir *ir, uint64_t c
     uint64_t lanes = (uint64_t)ir->device->lanes;
 
     info->workspace_bytes = l->workspace_bytes;
-    info->lower_bound =
-        l->units > 1 ? lanes * program->plan.lower_bound : program->plan.lower_bound;
+    info->lower_bound = l->by_units ? lanes * program->plan.lower_bound : program->plan.lower_bound;
     info->constant_bytes = constant_bytes;
     info->n_kernels = (uint32_t)program->plan.n_runs;
     info->n_reorders = (uint32_t)ir->n_reorders;
@@ -124,7 +124,14 @@ static void describe(const tfr_program *program, const native_ir *ir, uint64_t c
                  program->plan.n_runs, ir->n_fused, ir->device->isa->name,
                  program->plan.stages->n_stages, (long long)program->plan.samples,
                  (long long)ir->samples, program->plan.stages->shards);
-    else if (l->units > 1)
+    else if (program->plan.segments)
+        snprintf(
+            info->text, sizeof info->text,
+            "%d kernels, %d fused, %s, units of %lld of %lld samples in %d segments on %d threads",
+            program->plan.n_runs, ir->n_fused, ir->device->isa->name,
+            (long long)program->plan.samples, (long long)ir->samples, program->plan.segments->n,
+            ir->device->threads);
+    else if (l->by_units)
         snprintf(info->text, sizeof info->text,
                  "%d kernels, %d fused, %s, units of %lld of %lld samples on %d threads",
                  program->plan.n_runs, ir->n_fused, ir->device->isa->name,

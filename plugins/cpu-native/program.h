@@ -63,6 +63,7 @@
  *   program_integer.h convolutions and products of such, and what stands around them, in integers
  *   program_half.c    groups of float16 and bfloat16 as those of float32 with casts
  *   program_wide.c    the few numbers of other types that a step counts with
+ *   program_segments.c units whose items go over parts of their samples
  *   program_measure.c which of the ways to share out is fastest
  *   program_run.c     shares the steps out among threads
  *   program.c         the facet: propose, compile, launch, drop, save
@@ -501,7 +502,9 @@ enum { NATIVE_PROGRAM_ARGS = 1023 };
 typedef struct native_sharing {
     tfr_plugin_device *device;
     const native_plan *plan;
-    int64_t units; /* of samples, one after the other; 1 = threads share the steps */
+    int64_t units; /* of samples, one after the other */
+    bool by_units; /* each thread takes some of them; else threads share the steps of one */
+    bool segmented;
     int n_args;
     const int64_t *unit_bytes; /* of each argument, from unit to unit; of a sample, with stages */
     uint64_t lane_bytes;       /* of the arena of a thread that takes units */
@@ -516,10 +519,17 @@ int32_t native_run_program(const native_sharing *l, void *workspace, char *const
 
 /* ---- program_measure.c ---- */
 
+/* samples of a unit, or 0: threads share the steps of all */
+typedef struct native_way {
+    int64_t samples;
+    bool segmented;
+} native_way;
+
 /* What was chosen, as save gives it. */
 typedef struct native_choice {
     uint32_t magic, threads;
-    int64_t samples; /* of a unit; 0 = threads share the steps */
+    int64_t samples;   /* of a unit; 0 = threads share the steps */
+    int64_t segmented; /* 1 = parts of these may go through the items */
 } native_choice;
 
 native_choice native_choice_of(const native_sharing *l);

@@ -17,7 +17,8 @@
 
 enum {
     MAGIC = 0x756e6974,
-    MAX_WAYS = 6,
+    MAX_WAYS = 9,
+    MOST_SEGMENTED = 8,      /* samples of a unit with segments */
     LEAST_NS = 1000000,      /* of measuring a way */
     MOST_NS = 400 * 1000000, /* of measuring all, or so many times the first trial: */
     MOST_TRIALS = 4,
@@ -33,12 +34,17 @@ enum {
  * machine that is busy for a moment must not turn the choice either: all of MobileNetV2 at batch 64
  * takes twice as long so.
  */
-#define FOR_A_PART 1.25
+#define FOR_A_PART  1.25
+#define BYTES_IN_NS 20.0 /* from beyond the second cache */
+/* The shares of a sample's time that segments save at least and at most. */
+#define WORTH_SEGMENTS 0.01
+#define MOST_SAVED     0.2
 
 native_choice native_choice_of(const native_sharing *l)
 {
     const native_choice choice = {MAGIC, (uint32_t)l->device->threads,
-                                  l->units > 1 || l->plan->stages ? l->plan->samples : 0};
+                                  l->by_units || l->plan->stages ? l->plan->samples : 0,
+                                  l->segmented};
     return choice;
 }
 
@@ -47,15 +53,17 @@ static uint64_t arg_bytes(const native_value *v)
     return ((uint64_t)native_elements(v) * tfr_dtype_bits(v->dtype) + 7) / 8;
 }
 
-/* Units of some samples; a single one is shared by the threads. */
-static int32_t make_way(native_ir *ir, int64_t samples, int64_t units, native_plan *plan,
+/* Units of a way's samples; a single one, if it has no segments, is shared by the threads. */
+static int32_t make_way(native_ir *ir, native_way way, int64_t units, native_plan *plan,
                         native_sharing *l, int64_t *unit_bytes, uint64_t *constant_bytes,
                         tfr_err *err)
 {
     const tfr_program_graph *g = ir->graph;
+    const bool by_units = units > 1 || way.segmented;
+    const int64_t samples = way.samples;
     uint64_t lanes = (uint64_t)ir->device->lanes;
-    int32_t status =
-        native_make_plan(ir, samples, units > 1 ? 1 : ir->device->lanes, plan, constant_bytes, err);
+    int32_t status = native_make_plan(ir, samples, way.segmented, by_units ? 1 : ir->device->lanes,
+                                      plan, constant_bytes, err);
     int i;
 
     if (status != TFR_OK)
@@ -64,6 +72,8 @@ static int32_t make_way(native_ir *ir, int64_t samples, int64_t units, native_pl
     l->device = ir->device;
     l->plan = plan;
     l->units = units;
+    l->by_units = by_units;
+    l->segmented = way.segmented;
     l->n_args = (int)(g->n_inputs + g->n_outputs);
     l->unit_bytes = unit_bytes;
     l->share = ir->device->threads > 1;
@@ -74,7 +84,7 @@ static int32_t make_way(native_ir *ir, int64_t samples, int64_t units, native_pl
                 v->batched ? (int64_t)(arg_bytes(v) / (uint64_t)ir->samples * (uint64_t)samples)
                            : 0;
     }
-    if (l->units > 1) {
+    if (l->by_units) {
         l->lane_bytes = native_aligned(plan->arena_bytes);
         l->workspace_bytes = lanes * l->lane_bytes;
     } else {
@@ -192,7 +202,7 @@ typedef struct search {
     native_ir *ir;
     uint64_t constant_bytes, began, most_ns;
     double best; /* ns of a run */
-    int64_t way;
+    native_way way;
 } search;
 
 static uint64_t now(void)
@@ -273,11 +283,8 @@ static double measure(search *s, const native_sharing *l, char *workspace, char 
     return best;
 }
 
-/*
- * ns that a plan for some samples takes, in a unit for each thread or shared by all; INFINITY
- * without memory.
- */
-static double try_plan(search *s, int64_t samples, bool shared)
+/* ns that a way takes, in a unit for each thread or shared by all; INFINITY without memory. */
+static double try_plan(search *s, native_way way, bool shared)
 {
     const int64_t units = shared ? 1 : s->ir->device->threads;
     int64_t unit_bytes[NATIVE_PROGRAM_ARGS];
@@ -286,9 +293,9 @@ static double try_plan(search *s, int64_t samples, bool shared)
     native_plan plan;
     native_sharing l;
 
-    if (make_way(s->ir, samples, units, &plan, &l, unit_bytes, &s->constant_bytes, NULL) != TFR_OK)
+    if (make_way(s->ir, way, units, &plan, &l, unit_bytes, &s->constant_bytes, NULL) != TFR_OK)
         return ns;
-    memory = make_args(s->ir, units * samples, args);
+    memory = make_args(s->ir, units * way.samples, args);
     workspace = aligned_alloc(NATIVE_ALIGNMENT, (size_t)native_aligned(l.workspace_bytes + 1));
     if (memory && workspace) {
         memset(workspace, 0, (size_t)l.workspace_bytes);
@@ -300,7 +307,7 @@ static double try_plan(search *s, int64_t samples, bool shared)
     return ns;
 }
 
-static void compare(search *s, double ns, int64_t way)
+static void compare(search *s, double ns, native_way way)
 {
     if (ns < s->best) {
         s->best = ns;
@@ -308,31 +315,73 @@ static void compare(search *s, double ns, int64_t way)
     }
 }
 
-static void try_units(search *s, const int64_t *ways, int n)
+/* Of all units, if one takes so long. */
+static double of_all(const search *s, double ns, int64_t samples)
 {
-    const int64_t threads = s->ir->device->threads;
+    const int64_t threads = s->ir->device->threads, units = s->ir->samples / samples;
+
+    return ns * (double)((units + threads - 1) / threads);
+}
+
+/* The samples of units with segments: the most of these that give every thread one, or 1. */
+static int64_t segmented_samples(const native_ir *ir, int64_t most)
+{
+    while (most > 1 && (ir->samples % most != 0 || ir->samples / most < ir->device->threads))
+        most /= 2;
+    return most;
+}
+
+/*
+ * one: ns of a unit of one sample. What units with segments read less from far away is known, but
+ * it is a tenth of the time, and a trial of as many samples differs by more where the machine has
+ * other things to do: so they are not tried.
+ */
+static void estimate_segments(search *s, double one)
+{
+    const native_way way = {segmented_samples(s->ir, MOST_SEGMENTED), true};
+    int64_t unit_bytes[NATIVE_PROGRAM_ARGS];
+    native_plan plan;
+    native_sharing l;
+    double less;
+
+    if (way.samples < 2 ||
+        make_way(s->ir, way, 1, &plan, &l, unit_bytes, &s->constant_bytes, NULL) != TFR_OK)
+        return;
+    less = fmin(plan.saved_bytes / BYTES_IN_NS, MOST_SAVED * one);
+    if (less > WORTH_SEGMENTS * one)
+        compare(s, of_all(s, (one - less) * (double)way.samples, way.samples), way);
+    native_drop_plan(s->ir->device, &plan);
+}
+
+/* Units of one sample come first. */
+static void try_units(search *s, const native_way *ways, int n)
+{
     double ns = 0.0, all = 0.0;
     int i;
 
     for (i = 0; i < n && all <= CLEARLY_SLOWER * s->best && has_time(s, 2.0 * ns); i++) {
-        int64_t units = s->ir->samples / ways[i];
+        if (ways[i].segmented)
+            continue;
         ns = try_plan(s, ways[i], false);
-        all = ns * (double)((units + threads - 1) / threads);
+        all = of_all(s, ns, ways[i].samples);
         compare(s, all, ways[i]);
+        if (i == 0)
+            estimate_segments(s, ns);
     }
 }
 
 static void try_shared(search *s)
 {
     const int64_t all = s->ir->samples;
+    const native_way shared = {0, false};
     double ns = 0.0, before = INFINITY, sample;
     int64_t n;
 
     for (n = 1; n == 1 || has_time(s, 2.0 * ns); n = 2 * n < all ? 2 * n : all) {
-        ns = try_plan(s, n, true);
+        ns = try_plan(s, (native_way){n, false}, true);
         sample = ns / (double)n;
         if (n == all) {
-            compare(s, ns, 0);
+            compare(s, ns, shared);
             return;
         }
         if (!(sample <= CLEARLY_FASTER * before)) {
@@ -341,31 +390,36 @@ static void try_shared(search *s)
         }
         before = sample;
     }
-    compare(s, before * FOR_A_PART * (double)all, 0);
+    compare(s, before * FOR_A_PART * (double)all, shared);
 }
 
 /* ---- the choice ---- */
 
-/* Sizes of units to try: a few divisors that give every thread work. */
-static int list_ways(const native_ir *ir, int64_t *ways)
+/* Sizes of units to try: a few divisors that give every thread work; the last ones with segments.
+ */
+static int list_ways(const native_ir *ir, native_way *ways)
 {
     static const int64_t sizes[] = {1, 2, 4, 8, 16};
     int n = 0, i;
 
-    ways[n++] = 0;
+    ways[n++] = (native_way){0, false};
     if (!ir->separable || !ir->device->pool || !ir->device->pool->lane)
         return n;
     for (i = 0; i < (int)(sizeof sizes / sizeof sizes[0]) && n < MAX_WAYS; i++) {
         if (ir->samples % sizes[i] == 0 && ir->samples / sizes[i] >= 2 &&
             ir->samples / sizes[i] >= ir->device->threads)
-            ways[n++] = sizes[i];
+            ways[n++] = (native_way){sizes[i], false};
+    }
+    for (i = MOST_SEGMENTED; i > 1; i /= 2) {
+        if (segmented_samples(ir, i) == i)
+            ways[n++] = (native_way){i, true};
     }
     return n;
 }
 
-/* The way of the blob, if it is one of ours; -1 = none. */
-static int64_t saved_way(const native_ir *ir, const tfr_compile_options *options,
-                         const int64_t *ways, int n)
+/* Which way the blob has; -1 = none of these. */
+static int saved_way(const native_ir *ir, const tfr_compile_options *options,
+                     const native_way *ways, int n)
 {
     native_choice choice;
     int i;
@@ -375,14 +429,14 @@ static int64_t saved_way(const native_ir *ir, const tfr_compile_options *options
     memcpy(&choice, options->blob, sizeof choice);
     for (i = 0; i < n; i++) {
         if (choice.magic == MAGIC && choice.threads == (uint32_t)ir->device->threads &&
-            choice.samples == ways[i])
-            return ways[i];
+            choice.samples == ways[i].samples && choice.segmented == ways[i].segmented)
+            return i;
     }
     return -1;
 }
 
 /* Units are tried first, for they win mostly. ways[0] is the shared one. */
-static int64_t fastest_way(native_ir *ir, const int64_t *ways, int n, uint64_t *time_ns)
+static native_way fastest_way(native_ir *ir, const native_way *ways, int n, uint64_t *time_ns)
 {
     search s = {.ir = ir, .began = now(), .best = INFINITY, .way = ways[0]};
 
@@ -392,41 +446,42 @@ static int64_t fastest_way(native_ir *ir, const int64_t *ways, int n, uint64_t *
     return s.way;
 }
 
-/* way 0 = all together, threads share the steps */
-static int32_t make_chosen(native_ir *ir, int64_t way, native_plan *plan, native_sharing *l,
+static int32_t make_chosen(native_ir *ir, native_way way, native_plan *plan, native_sharing *l,
                            int64_t *unit_bytes, uint64_t *constant_bytes, tfr_err *err)
 {
-    return make_way(ir, way ? way : ir->samples, way ? ir->samples / way : 1, plan, l, unit_bytes,
-                    constant_bytes, err);
+    if (way.samples == 0)
+        way.samples = ir->samples;
+    return make_way(ir, way, ir->samples / way.samples, plan, l, unit_bytes, constant_bytes, err);
 }
 
 int32_t native_choose_plan(native_ir *ir, const tfr_compile_options *options, native_plan *plan,
                            native_sharing *l, int64_t *unit_bytes, uint64_t *constant_bytes,
                            tfr_err *err)
 {
-    int64_t ways[MAX_WAYS], way;
+    native_way ways[MAX_WAYS], way;
     const int n = ir->staged ? 0 : list_ways(ir, ways);
     uint64_t time_ns = 0;
     int32_t status;
+    int number;
 
     if (ir->staged)
         return make_staged(ir, options, plan, l, unit_bytes, constant_bytes, err);
-    way = saved_way(ir, options, ways, n);
-    if (way < 0 && options && options->flags & TFR_COMPILE_QUICK)
-        way = n > 1 && ir->samples >= 4 * ir->device->threads ? ways[1] : ways[0];
-    if (way < 0) {
+    number = saved_way(ir, options, ways, n);
+    if (number < 0 && options && options->flags & TFR_COMPILE_QUICK)
+        number = n > 1 && ir->samples >= 4 * ir->device->threads ? 1 : 0;
+    if (number < 0) {
         /* It keeps the packed constants while the ways come and go. */
         native_plan keep;
-        if (n > 1 && native_make_plan(ir, 1, 1, &keep, constant_bytes, err) == TFR_OK) {
+        if (n > 1 && native_make_plan(ir, 1, false, 1, &keep, constant_bytes, err) == TFR_OK) {
             way = fastest_way(ir, ways, n, &time_ns);
             status = make_chosen(ir, way, plan, l, unit_bytes, constant_bytes, err);
             native_drop_plan(ir->device, &keep);
             l->time_ns = time_ns;
             return status;
         }
-        way = 0;
+        number = 0;
     }
-    return make_chosen(ir, way, plan, l, unit_bytes, constant_bytes, err);
+    return make_chosen(ir, ways[number], plan, l, unit_bytes, constant_bytes, err);
 }
 
 int32_t native_share_plan(native_ir *ir, native_plan *plan, native_sharing *l, int64_t *unit_bytes,
@@ -434,5 +489,5 @@ int32_t native_share_plan(native_ir *ir, native_plan *plan, native_sharing *l, i
 {
     if (ir->staged)
         return make_staged(ir, NULL, plan, l, unit_bytes, constant_bytes, err);
-    return make_chosen(ir, 0, plan, l, unit_bytes, constant_bytes, err);
+    return make_chosen(ir, (native_way){0, false}, plan, l, unit_bytes, constant_bytes, err);
 }

@@ -6,6 +6,7 @@
  */
 #include "program_bf16.h"
 #include "program_integer.h"
+#include "program_segments.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,24 @@ typedef struct lives {
     int *shares;             /* whose block a root has, itself mostly */
 } lives;
 
+/* The number of a root that several segments touch, or -1. */
+static int crossing_of(const native_planner *p, int root)
+{
+    return p->plan->segments ? p->plan->segments->crossing_of[root] : -1;
+}
+
+static const native_segment *segment_of(const native_planner *p, int item)
+{
+    return &p->plan->segments->all[p->plan->segments->of_item[item]];
+}
+
+/* What is planned from here on is for the samples of the item's segment. */
+static void enter_item(native_planner *p, int item)
+{
+    if (p->plan->segments)
+        p->samples = segment_of(p, item)->samples;
+}
+
 static void touch(const native_planner *p, lives *l, int value, int step)
 {
     int root;
@@ -57,6 +76,8 @@ static void touch(const native_planner *p, lives *l, int value, int step)
     if (value < 0)
         return;
     root = l->shares[p->ir->values[value].root];
+    if (crossing_of(p, root) >= 0) /* the items before read it again for the next part */
+        step = segment_of(p, step)->last_item;
     if (l->blocks[root].last < (uint32_t)step)
         l->blocks[root].last = (uint32_t)step;
 }
@@ -83,10 +104,15 @@ static void begin_life(native_planner *p, lives *l, int value, int step)
 {
     const native_value *v = &p->ir->values[value];
 
-    if (needs_block(v, value) && l->blocks[value].bytes == 0) {
-        l->blocks[value].bytes = native_bytes_of(p, v);
-        l->blocks[value].first = (uint32_t)step;
+    if (!needs_block(v, value) || l->blocks[value].bytes > 0)
+        return;
+    if (crossing_of(p, value) >= 0) {
+        step = segment_of(p, step)->first_item;
+        p->samples = p->plan->samples;
     }
+    l->blocks[value].bytes = native_bytes_of(p, v);
+    l->blocks[value].first = (uint32_t)step;
+    enter_item(p, step);
 }
 
 /* The output moves into the block of an input that dies here. */
@@ -101,6 +127,8 @@ static void share_block(native_planner *p, lives *l, const native_item *item, in
         if (in < 0 || !needs_block(&ir->values[out], out))
             continue;
         root = ir->values[in].root;
+        if (crossing_of(p, root) >= 0 || crossing_of(p, out) >= 0)
+            continue;
         owner = l->shares[root];
         if (l->blocks[owner].bytes == 0 || last[root] != (uint32_t)step ||
             l->blocks[owner].bytes != native_bytes_of(p, &ir->values[out]))
@@ -133,6 +161,7 @@ static void find_lives(native_planner *p, lives *l, uint32_t *last)
     find_last(p, l, last);
     for (i = 0; i < p->ir->n_items; i++) {
         const native_item *item = &p->ir->items[i];
+        enter_item(p, i);
         share_block(p, l, item, i, last);
         if (l->shares[item->output] == item->output)
             begin_life(p, l, item->output, i);
@@ -161,10 +190,29 @@ int32_t native_place(native_planner *p, tfr_arena_block *blocks, uint32_t n)
     return TFR_OK;
 }
 
-static void set_refs(native_planner *p, const lives *l, const tfr_arena_block *placed)
+/* Of values that several segments touch, which have a base each. */
+static void set_crossings(native_planner *p, const tfr_arena_block *placed)
 {
+    native_segments *s = p->plan->segments;
     int i;
 
+    p->samples = p->plan->samples;
+    for (i = 0; i < p->ir->n_values; i++) {
+        const int crossing = s->crossing_of[i];
+        if (crossing >= 0)
+            s->crossings[crossing] =
+                (native_crossing){(int64_t)placed[i].offset,
+                                  (int64_t)native_bytes_of(p, &p->ir->values[i]) / p->samples};
+    }
+}
+
+static void set_refs(native_planner *p, const lives *l, const tfr_arena_block *placed)
+{
+    const int args = (int)(p->ir->graph->n_inputs + p->ir->graph->n_outputs);
+    int i;
+
+    if (p->plan->segments)
+        set_crossings(p, placed);
     for (i = 0; i < p->ir->n_values; i++) {
         int root = p->ir->values[i].root;
         const native_value *v = &p->ir->values[root];
@@ -174,6 +222,8 @@ static void set_refs(native_planner *p, const lives *l, const tfr_arena_block *p
             ref->known = v->known;
         else if (v->arg >= 0)
             ref->base = 1 + v->arg;
+        else if (crossing_of(p, root) >= 0)
+            ref->base = 1 + args + crossing_of(p, root);
         else
             ref->offset = (int64_t)placed[l->shares[root]].offset;
     }
@@ -410,13 +460,16 @@ static void plan_item(native_planner *p, int i)
 {
     const int first_run = p->plan->n_runs;
 
+    enter_item(p, i);
     native_plan_item(p, i);
     if (p->scratch + p->shared > 0 && p->status == TFR_OK)
         native_place_scratch(p, i, first_run);
+    if (p->plan->segments)
+        native_end_item_of_segment(p->plan, i, first_run);
 }
 
-int32_t native_make_plan(native_ir *ir, int64_t samples, int lanes, native_plan *plan,
-                         uint64_t *constant_bytes, tfr_err *err)
+int32_t native_make_plan(native_ir *ir, int64_t samples, bool segmented, int lanes,
+                         native_plan *plan, uint64_t *constant_bytes, tfr_err *err)
 {
     native_planner p = {0};
     int i;
@@ -432,8 +485,11 @@ int32_t native_make_plan(native_ir *ir, int64_t samples, int lanes, native_plan 
     p.refs = native_zeroed(((size_t)ir->n_values + 1) * sizeof *p.refs);
     if (!p.refs)
         return tfr_fail(err, TFR_ENOMEM, "no memory for the values of a program");
+    if (segmented)
+        native_find_segments(&p);
     for (i = 0; i < ir->n_items; i++) {
         native_item *item = &ir->items[i];
+        enter_item(&p, i);
         item->is_big = is_product(item) && native_is_big_product(&p, item);
         item->has_few_rows = is_product(item) && !item->is_big && native_has_few_rows(&p, item);
     }

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "profile.h"
-#include "program.h"
+#include "program_segments.h"
 
 static uint32_t lane_of(const tfr_plugin_device *device)
 {
@@ -125,7 +125,7 @@ static void run_shared(const native_sharing *l, char *workspace, char *const *ba
 
 /* ---- units ---- */
 
-enum { MAX_BASES = NATIVE_PROGRAM_ARGS + 1 };
+enum { MAX_BASES = NATIVE_PROGRAM_ARGS + 1 + NATIVE_SEGMENT_CROSSINGS };
 
 typedef struct units {
     const native_sharing *launch;
@@ -135,27 +135,61 @@ typedef struct units {
     native_fault *fault;
 } units;
 
+/* number: of the samples that the bases are those of, among as many at a time. */
+static void run_steps(const units *u, char *const *base, int64_t number, int first, int n)
+{
+    const native_sharing *l = u->launch;
+    int i;
+
+    for (i = first; i < first + n; i++) {
+        const native_run *step = &l->plan->runs[i];
+        const native_bases bases = {base,   base[0] + step->scratch, u->fault,
+                                    number, base[0] + step->shared,  0};
+        const uint64_t began = native_profile_begin(l->device, u->id);
+        step->run(step->params, &bases, 0, step->n);
+        record(l->device, began, u->id, step);
+    }
+}
+
+/* The parts of one segment; base has the addresses of the unit. */
+static void run_segment(const units *u, char *const *base, int64_t unit, const native_segment *s)
+{
+    const native_sharing *l = u->launch;
+    const native_segments *all = l->plan->segments;
+    const int64_t samples = l->plan->samples, parts = samples / s->samples;
+    char *part_base[MAX_BASES];
+    int64_t part;
+    int i;
+
+    part_base[0] = base[0];
+    for (part = 0; part < parts; part++) {
+        const int64_t at = part * s->samples;
+        for (i = 0; i < l->n_args; i++)
+            part_base[1 + i] = base[1 + i] + at * (l->unit_bytes[i] / samples);
+        for (i = 0; i < all->n_crossings; i++)
+            part_base[1 + l->n_args + i] =
+                base[0] + all->crossings[i].offset + at * all->crossings[i].sample_bytes;
+        run_steps(u, part_base, unit * parts + part, s->first, s->n);
+    }
+}
+
 static void run_units(void *user, int64_t begin, int64_t end)
 {
     const units *u = user;
     const native_sharing *l = u->launch;
     const native_plan *plan = l->plan;
-    char *lane = u->workspace + lane_of(l->device) * l->lane_bytes, *base[MAX_BASES];
+    char *base[MAX_BASES];
     int64_t unit;
     int i;
 
-    base[0] = lane;
+    base[0] = u->workspace + lane_of(l->device) * l->lane_bytes;
     for (unit = begin; unit < end; unit++) {
         for (i = 0; i < l->n_args; i++)
             base[1 + i] = u->args[i] + unit * l->unit_bytes[i];
-        for (i = 0; i < plan->n_runs; i++) {
-            const native_run *step = &plan->runs[i];
-            const native_bases bases = {base, lane + step->scratch, u->fault,
-                                        unit, lane + step->shared,  0};
-            uint64_t began = native_profile_begin(l->device, u->id);
-            step->run(step->params, &bases, 0, step->n);
-            record(l->device, began, u->id, step);
-        }
+        if (!plan->segments)
+            run_steps(u, base, unit, 0, plan->n_runs);
+        for (i = 0; plan->segments && i < plan->segments->n; i++)
+            run_segment(u, base, unit, &plan->segments->all[i]);
     }
 }
 
@@ -168,7 +202,7 @@ int32_t native_run_program(const native_sharing *l, void *workspace, char *const
 
     if (l->plan->stages) {
         native_run_stages(l->device, l->plan, workspace, args, l->unit_bytes, id, &fault);
-    } else if (l->units > 1) {
+    } else if (l->by_units) {
         units u = {l, workspace, args, id, &fault};
         l->device->host->parallel_for(run_units, &u, l->units, 1);
     } else {

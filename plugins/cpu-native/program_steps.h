@@ -106,7 +106,9 @@ typedef struct native_plan {
     size_t left;
     struct native_constant **constants;
     int n_constants;
-    struct native_stages *stages; /* NULL = none */
+    struct native_stages *stages;     /* NULL = none */
+    struct native_segments *segments; /* NULL = one */
+    double saved_bytes;               /* of a sample, by segments and units of several samples */
 } native_plan;
 
 /* What the makers of steps share. Errors stick. */
@@ -141,9 +143,10 @@ int32_t native_place(native_planner *p, tfr_arena_block *blocks, uint32_t n);
 void native_plan_item(native_planner *p, int i);
 void native_place_scratch(native_planner *p, int item, int first_run);
 
-/* lanes: how many threads may share a step. */
-int32_t native_make_plan(native_ir *ir, int64_t samples, int lanes, native_plan *plan,
-                         uint64_t *constant_bytes, tfr_err *err);
+/* segmented: parts of the samples may go through the items (program_segments.h). lanes: how many
+ * threads may share a step. */
+int32_t native_make_plan(native_ir *ir, int64_t samples, bool segmented, int lanes,
+                         native_plan *plan, uint64_t *constant_bytes, tfr_err *err);
 void native_drop_plan(tfr_plugin_device *device, native_plan *plan);
 
 /* ---- program_kit.c ---- */
