@@ -888,6 +888,7 @@ tests_test_winograd_LDADD = \
 	$(tfr_native_isa_objects) \
 	plugins/cpu-native/tfrun_native_la-program_conv.lo \
 	plugins/cpu-native/tfrun_native_la-program_conv_groups.lo \
+	plugins/cpu-native/tfrun_native_la-program_conv_phases.lo \
 	plugins/cpu-native/tfrun_native_la-program_conv_weights.lo \
 	plugins/cpu-native/tfrun_native_la-program_tile_cut.lo \
 	plugins/cpu-native/tfrun_native_la-program_tile_table.lo \

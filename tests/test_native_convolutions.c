@@ -317,6 +317,8 @@ TEST(transposed_convolutions_stay_in_the_program)
         "const w 32 48 3 3; const b 48; out Relu(ConvTranspose{pads=1,1,1,1}(y,w,b))",
         "const w 32 20 4 5; out ConvTranspose{pads=1,1,2,2;strides=2,3;output_padding=1,0}(y,w)",
         "const w 32 20 3 2; out ConvTranspose{dilations=2,3;strides=1,2}(y,w)",
+        "const w 32 70 5 6; const b 70; out Relu(ConvTranspose{pads=0,1,1,2;strides=3,4}(y,w,b))",
+        "const w 32 20 2 5; out ConvTranspose{strides=3,2}(y,w)",
         "z = Reshape(y,[0,32,-1]); const w 32 20 6; out ConvTranspose{pads=2,2;strides=3}(z,w)",
         "z = Reshape(y,[0,32,-1]); const w 32 9 16; const b 9; const v 7 9 3;"
         "out Conv(LeakyRelu{alpha=0.2}(ConvTranspose{pads=4,4;strides=8}(z,w,b)),v)"};

@@ -215,6 +215,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_concat.c \
 	plugins/cpu-native/program_conv.c \
 	plugins/cpu-native/program_conv_groups.c \
+	plugins/cpu-native/program_conv_phases.c \
 	plugins/cpu-native/program_conv_weights.c \
 	plugins/cpu-native/program_dynamic.c \
 	plugins/cpu-native/program_einsum.c \

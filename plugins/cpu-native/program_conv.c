@@ -270,7 +270,7 @@ void native_begin_tiles(native_planner *p, native_tiles *c, const native_item *i
 }
 
 /* Weights that are more than what is computed from and with them are better read by one thread. */
-static void end_tiles(native_planner *p, native_tiles *c, int64_t outs, int64_t pixels)
+void native_end_tiles(native_planner *p, native_tiles *c, int64_t outs, int64_t pixels)
 {
     const int64_t source = c->samples * c->source_sample, to = c->samples * pixels * outs;
     const double flops = 2.0 * (double)(c->samples * pixels * outs) * (double)c->terms;
@@ -377,6 +377,10 @@ void native_plan_conv(native_planner *p, const native_item *item)
     if (!c->first_block ||
         !(rows > 1 ? make_sample_rows(p, c) : native_make_tile_table(p, c, item)))
         return;
+    if (native_has_phases(p, c, item)) {
+        native_plan_phases(p, c, item, &pack);
+        return;
+    }
     if (c->places && item->dilation[0] == 1 && item->dilation[1] == 1 && !c->plain)
         c->phases = phases_of(item, y);
     native_make_chunks(p, c, rows * x->dims[1] * area * (int64_t)sizeof(float) / c->n_tiles);
@@ -384,7 +388,7 @@ void native_plan_conv(native_planner *p, const native_item *item)
         make_taps(p, c, item, x);
     native_pack_weights(p, c, &pack, item->inputs[1], blocks);
     native_pack_bias(p, c, input_or_none(item, 2), 1.0f, outs, blocks);
-    end_tiles(p, c, outs, rows * pixels);
+    native_end_tiles(p, c, outs, rows * pixels);
 }
 
 /* The terms of a row follow each other. */
@@ -435,5 +439,5 @@ void native_plan_product(native_planner *p, const native_item *item)
         make_depth(p, c);
     native_pack_weights(p, c, &pack, item->inputs[1], blocks);
     native_pack_bias(p, c, input_or_none(item, 2), item->beta, outs, blocks);
-    end_tiles(p, c, outs, rows);
+    native_end_tiles(p, c, outs, rows);
 }

@@ -3,6 +3,7 @@
  * program_conv_weights.c: weights and biases of convolutions and products in the order in which
  * their tiles read them: once for constants, in each run for what is computed.
  */
+#include "gemm_layout.h"
 #include "program_tiles.h"
 
 #include <string.h>
@@ -44,16 +45,19 @@ static void fill_trimmed(const native_packing *k, int64_t first, int64_t outs, i
                          int64_t ins, int64_t part, int64_t width, float *to)
 {
     const int64_t all = k->whole[0] * k->whole[1];
+    const int64_t down = larger(k->step[0], 1) * k->whole[1], across = larger(k->step[1], 1);
+    const int64_t of_out = k->transposed ? all : k->ins * all;
+    const int64_t of_in = k->transposed ? k->outs * all : all;
     int64_t o, i, a, b;
 
-    for (o = 0; o < outs; o++) {
-        for (i = 0; i < ins; i++) {
-            const float *from = k->from + ((first + o) * k->ins + in + i) * all +
+    for (i = 0; i < ins; i++) {
+        for (o = 0; o < outs; o++) {
+            const float *from = k->from + (first + o) * of_out + (in + i) * of_in +
                                 k->first[0] * k->whole[1] + k->first[1];
             for (a = 0; a < k->kernel[0]; a++) {
                 for (b = 0; b < k->kernel[1]; b++)
                     to[((a * k->kernel[1] + b) * part + i) * width + o] =
-                        k->factor * from[a * k->whole[1] + b];
+                        k->factor * from[a * down + b * across];
             }
         }
     }
@@ -237,9 +241,10 @@ void native_pack_weights(native_planner *p, native_tiles *c, native_packing *k, 
         (k->whole[0] ? k->kernel[0] : 0);
     const native_constant_key key = {{k->from},
                                      {1 + c->plain + 4 * window, k->outs, k->ins, k->taps,
-                                      k->transposed, float_bits(k->factor),
-                                      c->first_block ? c->first_block[1] : 0, c->n_groups,
-                                      p->isa->lanes, c->groups ? c->groups->groups : 1}};
+                                      k->transposed + 2 * (k->step[0] * 256 + k->step[1]),
+                                      float_bits(k->factor), c->first_block ? c->first_block[1] : 0,
+                                      c->n_groups, p->isa->lanes,
+                                      c->groups ? c->groups->groups : 1}};
 
     k->tiles = c;
     k->host = p->ir->device->host;

@@ -50,6 +50,7 @@ typedef struct native_packing {
     int64_t outs, ins, taps; /* from [outs, ins, taps], or [ins, outs, taps] if transposed */
     /* if not 0: taps are those of kernel, from tap first on, of a window of whole */
     int64_t whole[2], first[2], kernel[2];
+    int64_t step[2]; /* from tap to tap of it; 0 = 1 */
     bool transposed;
     float factor;
     float *to;
@@ -77,6 +78,13 @@ void native_make_rows(native_planner *p, native_tiles *c, int64_t depth);
 bool native_tiles_are_apart(const native_item *item);
 /* All of these of a convolution, and places and apart. False after an error. */
 bool native_make_tile_table(native_planner *p, native_tiles *c, const native_item *item);
+/* program_conv_phases.c: whether each phase of a transposed convolution can be steps of its own;
+ * these, where c has the tiles of all. */
+bool native_has_phases(const native_planner *p, const native_tiles *c, const native_item *item);
+void native_plan_phases(native_planner *p, const native_tiles *c, const native_item *item,
+                        const native_packing *pack);
+/* program_conv.c: adds the steps. */
+void native_end_tiles(native_planner *p, native_tiles *c, int64_t outs, int64_t pixels);
 /* program_conv_weights.c: sets the item's weights, and its bias; value < 0 = it has none. */
 void native_pack_weights(native_planner *p, native_tiles *c, native_packing *k, int value,
                          int64_t blocks);
