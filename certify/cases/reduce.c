@@ -20,6 +20,20 @@
     .in = {{types, "N,A,C", NULL, specials, NULL}, {"i64", "1", "B", NULL, NULL}},                 \
     .tolerance = OPS_SUM
 
+/* Inside of kept dims that others are reduced around, and few numbers of few columns. */
+#define INSIDE(types, specials)                                                                    \
+    .vars = "N=1|2 A=1|5|40|300 B=1|7 C=1|3|8|40 D=2..5", .attrs = "keepdims?:i=0|1",              \
+    .in = {{types, "N,A,B,C,D", NULL, specials, NULL}, {"i64", "3", "=1,2,4", NULL, NULL}},        \
+    .tolerance = OPS_SUM
+#define AROUND(types, specials)                                                                    \
+    .vars = "N=1..9 A=1..7 B=1|3|50 C=1..20", .attrs = "keepdims?:i=0|1",                          \
+    .in = {{types, "N,A,B,C", NULL, specials, NULL}, {"i64", "2", "=0,2", NULL, NULL}},            \
+    .tolerance = OPS_SUM
+#define FEW(types, specials)                                                                       \
+    .vars = "N=1|63|64|65|200 A=2..9 C=2..9", .attrs = "keepdims?:i=0|1",                          \
+    .in = {{types, "N,A,C", NULL, specials, NULL}, {"i64", "1", "1", NULL, NULL}},                 \
+    .tolerance = OPS_SUM
+
 const ops_case ops_reduce_cases[] = {
     REDUCE("ReduceL1", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
     REDUCE("ReduceL2", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
@@ -35,6 +49,14 @@ const ops_case ops_reduce_cases[] = {
     {"ReduceMin/long", LONG("f32|f64|i32|i64", "n")},
     {"ReduceSum/long", LONG("f32|f64|i32|i64", NULL)},
     {"ReduceLogSumExp/long", LONG("f32|f64", "i")},
+    {"ReduceMax/inside", INSIDE("f32|f64|i32|i64|u8|i8", "n")},
+    {"ReduceMean/inside", INSIDE("f32|f64|i32|i64", NULL)},
+    {"ReduceL2/inside", INSIDE("f32|f64", NULL)},
+    {"ReduceLogSumExp/inside", INSIDE("f32|f64", "i")},
+    {"ReduceMin/around", AROUND("f32|f64|i32|i64|u8|i8", "n")},
+    {"ReduceSum/around", AROUND("f32|f64|i32|i64", NULL)},
+    {"ReduceMax/few", FEW("f32|f64|i32|i64|u8|i8", "n")},
+    {"ReduceSumSquare/few", FEW("f32|f64|i32|i64", NULL)},
     {"SumTo", .domain = "tfrun", .vars = "N=1..4 C=1..20",
      .in = {{OPS_FLOATS, "N,C", NULL, NULL, NULL}, {"i64", "2", "=1,C", NULL, NULL}},
      .tolerance = OPS_SUM},

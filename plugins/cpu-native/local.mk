@@ -226,6 +226,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_flat.c \
 	plugins/cpu-native/program_fold.c \
 	plugins/cpu-native/program_fold.h \
+	plugins/cpu-native/program_fold_kinds.c \
 	plugins/cpu-native/program_forms.c \
 	plugins/cpu-native/program_forms.h \
 	plugins/cpu-native/program_forms_elementwise.c \

@@ -3,8 +3,11 @@
  * program_fold.c: reductions of every kind over any axes. Neighbouring dims that are both reduced,
  * or both kept, are one; of the innermost two groups one is reduced and gives the rows of fold.h,
  * the other ones are walked. Where rows are short, several that lie beside each other are one row,
- * whose parts are folded onto each other at the end. A long reduction to few numbers is cut in
- * parts that depend on its dims alone, so that results are the same with any number of threads.
+ * whose parts are folded onto each other at the end; where walks are, as for dims that are reduced
+ * inside of kept ones inside of reduced ones, an outer group gives the rows, all that lies inside
+ * of it is columns, and what is reduced there is reduced in their sums. A long reduction to few
+ * numbers is cut in parts that depend on its dims alone, so that results are the same with any
+ * number of threads.
  */
 #include "program_fold.h"
 
@@ -18,28 +21,9 @@ enum {
     PART = 16384,    /* elements of a part, at least */
     MOST_UNITS = 64, /* that are cut in parts */
     MOST_PARTS = 64,
-    LEAST_LONG = 48 /* of a row that is folded by itself; shorter ones are turned to columns */
-};
-
-typedef struct reduction_kind {
-    const char *name;
-    native_fold_kind fold;
-    bool root, logarithm, mean;
-} reduction_kind;
-
-static const reduction_kind kinds[] = {
-    {"GlobalAveragePool", NATIVE_FOLD_SUM, false, false, true},
-    {"GlobalMaxPool", NATIVE_FOLD_GREATEST, false, false, false},
-    {"ReduceL1", NATIVE_FOLD_ABS, false, false, false},
-    {"ReduceL2", NATIVE_FOLD_SQUARE, true, false, false},
-    {"ReduceLogSum", NATIVE_FOLD_SUM, false, true, false},
-    {"ReduceLogSumExp", NATIVE_FOLD_EXP, false, true, false},
-    {"ReduceMax", NATIVE_FOLD_GREATEST, false, false, false},
-    {"ReduceMean", NATIVE_FOLD_SUM, false, false, true},
-    {"ReduceMin", NATIVE_FOLD_LEAST, false, false, false},
-    {"ReduceProd", NATIVE_FOLD_PRODUCT, false, false, false},
-    {"ReduceSum", NATIVE_FOLD_SUM, false, false, false},
-    {"ReduceSumSquare", NATIVE_FOLD_SQUARE, false, false, false},
+    LEAST_LONG = 48,  /* of a row that is folded by itself; shorter ones are turned to columns */
+    LEAST_WALK = 256, /* elements beside each other; with fewer an outer group gives the rows */
+    LEAST_OUTER = 4   /* rows that it has then */
 };
 
 typedef struct group {
@@ -50,17 +34,21 @@ typedef struct reduction {
     const native_isa *isa;
     native_ref from, to, parts_at;
     bool shared; /* parts lie in memory that the steps of the item share */
-    reduction_kind kind;
+    native_reduction kind;
     native_fold_type type, sum_type;
     group kept[TFR_MAX_RANK], over[TFR_MAX_RANK]; /* outermost first, of what is walked */
     int n_kept, n_over;
-    int64_t rows, step, inner; /* of the innermost groups */
-    int64_t steps;             /* rows of each result in all */
-    int64_t terms;             /* of each result: the same */
-    int64_t together;          /* rows that are one */
-    int64_t columns, blocks;   /* results of a unit; units of each place of the kept groups */
-    int64_t outer;             /* such places */
-    int64_t parts, part;       /* of the rows of a unit; rows of each */
+    int64_t rows, step, inner;  /* of the innermost groups */
+    int64_t steps;              /* rows of each result in all */
+    int64_t terms;              /* of each result: the same */
+    int64_t together;           /* rows that are one */
+    int64_t columns, blocks;    /* of a unit; units of each place of the kept groups */
+    int64_t outer;              /* such places */
+    group inside[TFR_MAX_RANK]; /* what is reduced in the sums of columns, outermost first */
+    int n_inside;
+    int64_t period;      /* columns that units may end at */
+    int64_t within;      /* columns of a result */
+    int64_t parts, part; /* of the rows of a unit; rows of each */
 } reduction;
 
 /* Results so far; the type is that of sums. */
@@ -75,38 +63,6 @@ typedef union sums {
 
 static const int8_t type_bytes[NATIVE_FOLD_TYPES] = {4, 8, 4, 8, 1, 1};
 
-int native_fold_type_of(int32_t dtype)
-{
-    switch (dtype) {
-    case TFR_DTYPE_F32:
-        return NATIVE_FOLD_F32;
-    case TFR_DTYPE_F64:
-        return NATIVE_FOLD_F64;
-    case TFR_DTYPE_I32:
-        return NATIVE_FOLD_I32;
-    case TFR_DTYPE_I64:
-        return NATIVE_FOLD_I64;
-    case TFR_DTYPE_U8:
-        return NATIVE_FOLD_U8;
-    case TFR_DTYPE_I8:
-        return NATIVE_FOLD_I8;
-    default:
-        return -1;
-    }
-}
-
-static bool is_extreme(native_fold_kind kind)
-{
-    return kind == NATIVE_FOLD_GREATEST || kind == NATIVE_FOLD_LEAST;
-}
-
-static native_fold_type sums_of(native_fold_kind kind, native_fold_type type)
-{
-    if (is_extreme(kind))
-        return type;
-    return type == NATIVE_FOLD_F32 || type == NATIVE_FOLD_F64 ? NATIVE_FOLD_F64 : NATIVE_FOLD_I64;
-}
-
 /* ---- sums ---- */
 
 #define FILL(field, number)                                                                        \
@@ -117,7 +73,7 @@ static native_fold_type sums_of(native_fold_kind kind, native_fold_type type)
 /* With what changes nothing. */
 static void begin_sums(native_fold_kind kind, native_fold_type type, sums *s, int64_t n)
 {
-    const bool greatest = kind == NATIVE_FOLD_GREATEST, extreme = is_extreme(kind);
+    const bool greatest = kind == NATIVE_FOLD_GREATEST, extreme = native_fold_keeps(kind);
     int64_t i;
 
     switch (type) {
@@ -143,16 +99,16 @@ static void begin_sums(native_fold_kind kind, native_fold_type type, sums *s, in
 /* How sums of a kind are added to each other. */
 static native_fold_fn merge_of(const reduction *r, native_fold_kind kind)
 {
-    const bool keeps = is_extreme(kind) || kind == NATIVE_FOLD_PRODUCT;
+    const bool keeps = native_fold_keeps(kind) || kind == NATIVE_FOLD_PRODUCT;
 
-    return r->isa->folds->rows[keeps ? kind : NATIVE_FOLD_SUM][sums_of(kind, r->type)];
+    return r->isa->folds->rows[keeps ? kind : NATIVE_FOLD_SUM][native_fold_sums(kind, r->type)];
 }
 
 /* `groups` rows of sums of n become one. */
 static void fold_together(const reduction *r, native_fold_kind kind, sums *s, int64_t groups,
                           int64_t n)
 {
-    const int64_t bytes = type_bytes[sums_of(kind, r->type)];
+    const int64_t bytes = type_bytes[native_fold_sums(kind, r->type)];
     const native_fold_fn merge = merge_of(r, kind);
 
     while (groups > 1) {
@@ -160,6 +116,26 @@ static void fold_together(const reduction *r, native_fold_kind kind, sums *s, in
         merge(&(native_fold){
             .x = (const char *)s + half * n * bytes, .rows = 1, .n = (groups - half) * n, .to = s});
         groups = half;
+    }
+}
+
+/* What is reduced inside of columns: n sums become n / r->within. */
+static void fold_inside(const reduction *r, native_fold_kind kind, sums *s, int64_t n)
+{
+    const int64_t bytes = type_bytes[native_fold_sums(kind, r->type)];
+    const native_fold_fn merge = merge_of(r, kind);
+    int64_t k;
+    int i;
+
+    for (i = 0; i < r->n_inside; i++) {
+        const int64_t step = r->inside[i].step, dim = r->inside[i].dim;
+        n /= dim;
+        for (k = 0; k < n / step; k++) {
+            char *from = (char *)s + k * dim * step * bytes;
+            merge(&(native_fold){
+                .x = from + step * bytes, .rows = dim - 1, .step = step, .n = step, .to = from});
+            memmove((char *)s + k * step * bytes, from, (size_t)(step * bytes));
+        }
     }
 }
 
@@ -221,7 +197,7 @@ static void end_integers(const reduction *r, const sums *s, void *to, int64_t n)
 /* n results, of which `to` is the first. */
 static void end_sums(const reduction *r, const sums *s, const double *top, void *to, int64_t n)
 {
-    if (is_extreme(r->kind.fold))
+    if (native_fold_keeps(r->kind.fold))
         memcpy(to, s, (size_t)(n * type_bytes[r->type]));
     else if (r->sum_type == NATIVE_FOLD_F64)
         end_floats(r, s, top, to, n);
@@ -246,7 +222,7 @@ static int64_t offset_of(const group *groups, int n, int64_t place)
 /* Rows beside each other, or of n numbers in steps. */
 static void add_rows(const reduction *r, native_fold *f, native_fold_fn add, int64_t rows)
 {
-    const int64_t bytes = type_bytes[r->type], n = f->n;
+    const int64_t bytes = type_bytes[r->type], n = f->n, near = NEAR_ROWS * COLUMNS / n;
     const char *x = f->x;
 
     if (r->together > 1) {
@@ -262,7 +238,7 @@ static void add_rows(const reduction *r, native_fold *f, native_fold_fn add, int
     }
     f->step = r->step;
     for (; rows > 0; rows -= f->rows) {
-        f->rows = rows < NEAR_ROWS ? rows : NEAR_ROWS;
+        f->rows = rows < near ? rows : near;
         f->x = x;
         add(f);
         x += f->rows * r->step * bytes;
@@ -277,7 +253,7 @@ static void add_range(const reduction *r, native_fold_kind kind, const char *x, 
     native_fold f = {.to = s, .top = top, .n = columns};
     int64_t n;
 
-    begin_sums(kind, sums_of(kind, r->type), s, r->together * columns);
+    begin_sums(kind, native_fold_sums(kind, r->type), s, r->together * columns);
     for (; first < end; first += n) {
         const int64_t row = first % r->rows;
         const int64_t at = offset_of(r->over, r->n_over, first / r->rows) + row * r->step;
@@ -286,16 +262,17 @@ static void add_range(const reduction *r, native_fold_kind kind, const char *x, 
         add_rows(r, &f, add, n);
     }
     fold_together(r, kind, s, r->together, columns);
+    fold_inside(r, kind, s, columns);
 }
 
-/* Where unit u begins, and how many results it has. */
+/* Where unit u begins, its columns, and its first result, of columns / r->within. */
 static const char *unit_at(const reduction *r, const native_bases *bases, int64_t u,
                            int64_t *columns, int64_t *result)
 {
     const int64_t column = u % r->blocks * r->columns, outer = u / r->blocks;
 
     *columns = r->inner - column < r->columns ? r->inner - column : r->columns;
-    *result = outer * r->inner + column;
+    *result = (outer * r->inner + column) / r->within;
     return (const char *)native_at(bases, &r->from) +
            (offset_of(r->kept, r->n_kept, outer) + column) * type_bytes[r->type];
 }
@@ -330,7 +307,7 @@ static void run_units(const void *params, const native_bases *bases, int64_t beg
         if (powers)
             find_tops(r, x, columns, top);
         add_range(r, r->kind.fold, x, columns, 0, r->steps, &s, powers ? top : NULL);
-        end_sums(r, &s, powers ? top : NULL, result_at(r, bases, result), columns);
+        end_sums(r, &s, powers ? top : NULL, result_at(r, bases, result), columns / r->within);
     }
 }
 
@@ -392,13 +369,39 @@ static void run_short(const void *params, const native_bases *bases, int64_t beg
     }
 }
 
+/* Few numbers of few columns for each result of a kept group: turned, so that rows are longer. */
+static void run_small(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const reduction *r = params;
+    const int64_t bytes = type_bytes[r->type], unit = r->rows * r->inner;
+    const int64_t most =
+        COLUMNS / r->inner < NATIVE_SHORT_ROWS ? COLUMNS / r->inner : NATIVE_SHORT_ROWS;
+    const char *x = (const char *)native_at(bases, &r->from);
+    uint64_t turned[NATIVE_SHORT_ROWS * NATIVE_SHORT], results[COLUMNS];
+    native_fold f = {.x = turned, .rows = r->rows};
+    int64_t n;
+    sums s;
+
+    f.to = &s;
+    for (; begin < end; begin += n) {
+        n = end - begin < most ? end - begin : most;
+        f.n = f.step = n * r->inner;
+        native_turn_rows(r->isa, x + begin * unit * bytes, unit, n, unit, bytes, turned);
+        begin_sums(r->kind.fold, r->sum_type, &s, f.n);
+        r->isa->folds->rows[r->kind.fold][r->type](&f);
+        end_sums(r, &s, NULL, results, f.n);
+        native_turn_rows(r->isa, results, n, r->inner, n, bytes,
+                         result_at(r, bases, begin * r->inner));
+    }
+}
+
 /* ---- parts ---- */
 
 static char *part_at(const reduction *r, const native_bases *bases, int64_t number)
 {
     char *at = r->shared ? bases->shared : (char *)native_at(bases, &r->parts_at);
 
-    return at + number * r->columns * type_bytes[r->sum_type];
+    return at + number * (r->columns / r->within) * type_bytes[r->sum_type];
 }
 
 /* Numbers count parts, which lie as [unit][part]. */
@@ -413,7 +416,8 @@ static void run_parts(const void *params, const native_bases *bases, int64_t beg
         const int64_t first = begin % r->parts * r->part;
         add_range(r, r->kind.fold, x, columns, first,
                   r->steps - first < r->part ? r->steps : first + r->part, &s, NULL);
-        memcpy(part_at(r, bases, begin), &s, (size_t)(columns * type_bytes[r->sum_type]));
+        memcpy(part_at(r, bases, begin), &s,
+               (size_t)(columns / r->within * type_bytes[r->sum_type]));
     }
 }
 
@@ -426,10 +430,11 @@ static void merge_parts(const void *params, const native_bases *bases, int64_t b
 
     for (; begin < end; begin++) {
         unit_at(r, bases, begin, &columns, &result);
+        columns /= r->within;
         begin_sums(r->kind.fold, r->sum_type, &s, columns);
         merge_of(r, r->kind.fold)(&(native_fold){.x = part_at(r, bases, begin * r->parts),
                                                  .rows = r->parts,
-                                                 .step = r->columns,
+                                                 .step = r->columns / r->within,
                                                  .n = columns,
                                                  .to = &s});
         end_sums(r, &s, NULL, result_at(r, bases, result), columns);
@@ -459,30 +464,52 @@ static int merge_dims(const native_planner *p, const native_value *x, uint32_t a
     return n;
 }
 
+/*
+ * The group whose dims are rows: the innermost one that is reduced, or, where less than LEAST_WALK
+ * elements lie beside each other and others around them are reduced, the longest of these.
+ */
+static int find_rows(const reduction *r, const group *groups, const bool *reduced, int n)
+{
+    int i = n > 0 && !reduced[0], best = i, k;
+
+    if (i >= n || r->kind.fold == NATIVE_FOLD_EXP || groups[i].step * groups[i].dim >= LEAST_WALK)
+        return i;
+    for (k = i + 2; k < n && groups[k - 1].step <= COLUMNS; k += 2) {
+        if (groups[k].dim >= LEAST_OUTER && (best == i || groups[k].dim > groups[best].dim))
+            best = k;
+    }
+    return best;
+}
+
 static void read_groups(const native_planner *p, const native_value *x, uint32_t axes, reduction *r)
 {
     group groups[TFR_MAX_RANK];
     bool reduced[TFR_MAX_RANK];
     const int n = merge_dims(p, x, axes, groups, reduced);
-    int i = 0;
+    const int at = find_rows(r, groups, reduced, n);
+    int i;
 
-    r->inner = r->rows = r->outer = r->terms = 1;
-    if (i < n && !reduced[i])
-        r->inner = groups[i++].dim;
+    r->rows = r->outer = r->within = r->period = 1;
+    r->inner = at < n ? groups[at].step : n > 0 ? groups[0].dim : 1;
     r->step = r->inner;
-    if (i < n) {
-        r->step = groups[i].step;
-        r->rows = groups[i++].dim;
-    }
-    r->terms = r->rows;
-    for (i = n - 1; i >= 0 && groups[i].step > r->step; i--) {
+    if (at < n)
+        r->rows = groups[at].dim;
+    r->steps = r->rows;
+    for (i = n - 1; i > at; i--) {
         if (reduced[i])
             r->over[r->n_over++] = groups[i];
         else
             r->kept[r->n_kept++] = groups[i];
-        *(reduced[i] ? &r->terms : &r->outer) *= groups[i].dim;
+        *(reduced[i] ? &r->steps : &r->outer) *= groups[i].dim;
     }
-    r->steps = r->terms;
+    for (i = at - 1; i >= 0 && at < n; i--) {
+        if (reduced[i]) {
+            r->inside[r->n_inside++] = groups[i];
+            r->within *= groups[i].dim;
+            r->period = groups[at - 1].step;
+        }
+    }
+    r->terms = r->steps * r->within;
 }
 
 static void find_parts(const native_planner *p, reduction *r)
@@ -507,7 +534,7 @@ static void plan_parts(native_planner *p, reduction *r, double cost)
 {
     const int64_t units = r->outer * r->blocks;
     const uint64_t bytes =
-        (uint64_t)(units * r->parts * r->columns) * (uint64_t)type_bytes[r->sum_type];
+        (uint64_t)(units * r->parts * (r->columns / r->within)) * (uint64_t)type_bytes[r->sum_type];
 
     r->shared = !p->staging;
     if (r->shared)
@@ -516,17 +543,6 @@ static void plan_parts(native_planner *p, reduction *r, double cost)
         r->parts_at = native_derived(p, bytes);
     native_add_run(p, run_parts, r, units * r->parts, cost);
     native_add_run(p, merge_parts, r, units, (double)(units * r->parts * r->columns))->alone = true;
-}
-
-static const reduction_kind *kind_of(const tfr_call *call)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (kinds[i].name[0] == call->name[0] && strcmp(kinds[i].name, call->name) == 0)
-            return &kinds[i];
-    }
-    return NULL;
 }
 
 void native_plan_fold(native_planner *p, const native_item *item)
@@ -540,11 +556,11 @@ void native_plan_fold(native_planner *p, const native_item *item)
     r->isa = p->isa;
     r->from = native_ref_of(p, item->inputs[0]);
     r->to = native_ref_of(p, item->output);
-    r->kind = *kind_of(item->call);
+    r->kind = *native_reduction_of(item->call);
     r->type = (native_fold_type)native_fold_type_of(tfr_call_input(item->call, 0)->dtype);
-    r->sum_type = sums_of(r->kind.fold, r->type);
+    r->sum_type = native_fold_sums(r->kind.fold, r->type);
     read_groups(p, x, item->axes, r);
-    r->columns = r->inner < COLUMNS ? r->inner : COLUMNS;
+    r->columns = r->inner < COLUMNS ? r->inner : COLUMNS / r->period * r->period;
     r->blocks = (r->inner + r->columns - 1) / r->columns;
     r->together = r->step != r->inner || r->inner >= LEAST_ROW / 2 ? 1
                   : r->inner == 1                                  ? NATIVE_FOLD_LANES
@@ -556,6 +572,10 @@ void native_plan_fold(native_planner *p, const native_item *item)
            (double)r->outer * 20.0;
     if (r->parts > 1)
         plan_parts(p, r, cost);
+    else if (r->inner > 1 && r->within == 1 && r->n_over == 0 && r->n_kept == 1 &&
+             r->kept[0].step == r->rows * r->inner && r->kept[0].step <= NATIVE_SHORT &&
+             r->kind.fold != NATIVE_FOLD_EXP)
+        native_add_run(p, run_small, r, r->outer, cost);
     else if (r->inner == 1 && r->n_over == 0 && r->n_kept < 2 &&
              r->kept[0].step == r->rows * (r->n_kept > 0) &&
              (r->kind.fold != NATIVE_FOLD_EXP || r->rows <= NATIVE_SHORT))
@@ -564,49 +584,4 @@ void native_plan_fold(native_planner *p, const native_item *item)
             r->outer, cost);
     else
         native_add_run(p, run_units, r, r->outer * r->blocks, cost);
-}
-
-/* ---- forms ---- */
-
-/* Those of global pools are the spatial ones. */
-uint32_t native_fold_axes(const tfr_call *call)
-{
-    const int rank = tfr_call_input(call, 0)->rank;
-    const tfr_attr *axes = tfr_call_attr(call, "axes");
-    uint32_t bits = 0;
-    uint64_t i;
-
-    if (call->name[0] == 'G')
-        return rank > 2 ? ((1u << rank) - 1) & ~3u : 0;
-    for (i = 0; axes && i < axes->n; i++)
-        bits |= 1u << axes->ints[i];
-    return bits;
-}
-
-static bool all_axes(const tfr_call *call)
-{
-    const tfr_operand *x = tfr_call_input(call, 0);
-    const tfr_attr *axes = tfr_call_attr(call, "axes");
-    uint64_t i;
-
-    for (i = 0; axes && i < axes->n; i++) {
-        if (axes->ints[i] < 0 || axes->ints[i] >= x->rank)
-            return false;
-    }
-    return (axes || (call->name[0] == 'G' && x->rank > 2)) && tfr_operand_elements(x) > 0;
-}
-
-const native_form *native_find_fold(const tfr_call *call)
-{
-    static const native_form form = {"", NULL, NATIVE_ITEM_FOLD, 0, NULL};
-    const reduction_kind *kind = kind_of(call);
-    int type;
-
-    if (!kind || call->domain[0] || call->n_inputs < 1)
-        return NULL;
-    type = native_fold_type_of(tfr_call_input(call, 0)->dtype);
-    if (type < 0 || !native_portable.folds->rows[kind->fold][type] || !all_axes(call) ||
-        (kind->logarithm && sums_of(NATIVE_FOLD_SUM, (native_fold_type)type) != NATIVE_FOLD_F64))
-        return NULL;
-    return &form;
 }

@@ -5,8 +5,20 @@
 
 #include "program.h"
 
+typedef struct native_reduction {
+    const char *name;
+    native_fold_kind fold;
+    bool root, logarithm, mean;
+} native_reduction;
+
+/* NULL = it is none. */
+const native_reduction *native_reduction_of(const tfr_call *call);
 /* -1 = reductions do not know it. */
 int native_fold_type_of(int32_t dtype);
+/* Whether results are elements: the greatest, the least. */
+bool native_fold_keeps(native_fold_kind kind);
+/* The type of results so far. */
+native_fold_type native_fold_sums(native_fold_kind kind, native_fold_type type);
 
 /* Rows that are short are turned to columns, so many at a time. */
 enum { NATIVE_SHORT = 32, NATIVE_SHORT_ROWS = 64 };
