@@ -82,11 +82,33 @@ static inline float v_greatest(vec v)
     x = _mm_max_ps(x, _mm_movehl_ps(x, x));
     return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)));
 }
+/* The first n lanes, up to all: in parts, as processors of AMD write masked ones slowly. */
+static inline void v_store_some(float *p, int64_t n, vec v)
+{
+    __m128 part = _mm256_castps256_ps128(v);
+
+    if (n >= LANES) {
+        V_STORE(p, v);
+        return;
+    }
+    if (n & 4) {
+        _mm_storeu_ps(p, part);
+        part = _mm256_extractf128_ps(v, 1);
+        p += 4;
+    }
+    if (n & 2) {
+        _mm_storel_pi((__m64 *)(void *)p, part);
+        part = _mm_movehl_ps(part, part);
+        p += 2;
+    }
+    if (n & 1)
+        _mm_store_ss(p, part);
+}
 #define V_SUM(v)              v_sum(v)
 #define V_GREATEST(v)         v_greatest(v)
 #define V_HAS_NAN(v)          (_mm256_movemask_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)) != 0)
 #define V_LOAD_SOME(p, n)     _mm256_maskload_ps(p, some_mask(n))
-#define V_STORE_SOME(p, n, v) _mm256_maskstore_ps(p, some_mask(n), v)
+#define V_STORE_SOME(p, n, v) v_store_some(p, n, v)
 /* the first n lanes of v, and zeros or others */
 #define V_SOME_OR(v, n, x) \
     _mm256_blendv_ps(_mm256_set1_ps(x), v, _mm256_castsi256_ps(some_mask(n)))
