@@ -86,6 +86,18 @@ enum { SPAN_BLOCK = 64, SUM_BLOCK = 256 };
             SPAN_LOOP(to[j] = which[j] ? first : second);                                          \
     }
 
+/* IsInf: of the signs that the mode says. */
+#define INFINITE(op, from, in_type, result, out_type, infinity)                                    \
+    static void span_##op##_##from(const native_span *s)                                           \
+    {                                                                                              \
+        const in_type above = s->mode & 2 ? (infinity) : (in_type)NAN;                             \
+        const in_type below = s->mode & 1 ? -(infinity) : (in_type)NAN;                            \
+        const in_type *p = s->in[0];                                                               \
+        out_type *to = s->to;                                                                      \
+                                                                                                   \
+        SPAN_LOOP(const in_type x = p[j]; to[j] = (out_type)((x == above) | (x == below)));        \
+    }
+
 /* Clip: bounds are numbers, which may be absent. */
 #define BOUNDED(op, from, in_type, result, out_type, value)                                        \
     static void span_##op##_##from(const native_span *s)                                           \
@@ -318,7 +330,6 @@ typedef struct function_of {
 } function_of;
 
 static const function_of sine_of = {sin, 0x1p19f}, cosine_of = {cos, 0x1p19f};
-static const function_of logarithm_of = {log, INFINITY};
 
 /* r - r^3 / 3! + ... up to a quarter of a turn, below 1e-11 of it */
 static inline double sine_near(double r)
@@ -420,6 +431,20 @@ static inline double logarithm(double x)
         }                                                                                          \
     }
 
+/* By vectors of floats. */
+#define VECTORS(op, from, in_type, result, out_type, function)                                     \
+    static void span_##op##_##from(const native_span *s)                                           \
+    {                                                                                              \
+        const float *x = s->in[0];                                                                 \
+        float *to = s->to;                                                                         \
+        int64_t i;                                                                                 \
+                                                                                                   \
+        for (i = 0; i + LANES <= s->n; i += LANES)                                                 \
+            V_STORE(to + i, function(V_LOAD(x + i)));                                              \
+        if (i < s->n)                                                                              \
+            V_STORE_SOME(to + i, s->n - i, function(V_LOAD_SOME(x + i, s->n - i)));                \
+    }
+
 /* Exponents that need no logarithm, and none at all. */
 static inline bool is_easy(float y)
 {
@@ -471,123 +496,7 @@ static void powers_of(const float *x, int x_step, const float *y, int y_step, in
             span_##op##_each_##from(s);                                                            \
     }
 
-/* ---- the list: kind, op, type of the inputs, type of the output, value ---- */
-
-#define ARITHMETIC(X, op, value)                                                                   \
-    X(BINARY, op, F32, float, F32, float, value)                                                   \
-    X(BINARY, op, F64, double, F64, double, value)                                                 \
-    X(BINARY, op, I32, uint32_t, I32, uint32_t, value)                                             \
-    X(BINARY, op, I64, uint64_t, I64, uint64_t, value)
-
-#define COMPARISON(X, op, value)                                                                   \
-    X(BINARY, op, F32, float, BOOL, uint8_t, value)                                                \
-    X(BINARY, op, F64, double, BOOL, uint8_t, value)                                               \
-    X(BINARY, op, I32, int32_t, BOOL, uint8_t, value)                                              \
-    X(BINARY, op, I64, int64_t, BOOL, uint8_t, value)
-
-#define INTEGERS(X, kind, op, value)                                                               \
-    X(kind, op, I32, int32_t, I32, int32_t, value)                                                 \
-    X(kind, op, I64, int64_t, I64, int64_t, value)
-
-#define FLOATS(X, kind, op, value)                                                                 \
-    X(kind, op, F32, float, F32, float, value)                                                     \
-    X(kind, op, F64, double, F64, double, value)
-
-#define FLOAT_MATH(X, op, function)                                                                \
-    X(UNARY, op, F32, float, F32, float, function##f(x))                                           \
-    X(UNARY, op, F64, double, F64, double, function(x))
-
-#define CALCULATED_MATH(X, op, calculated, function)                                               \
-    X(CALCULATED, op, F32, float, F32, float, calculated)                                          \
-    X(UNARY, op, F64, double, F64, double, function(x))
-
-#define LOGIC(X, op, value) X(BINARY, op, BOOL, uint8_t, BOOL, uint8_t, value)
-
-#define BITS(X, kind, op, value)                                                                   \
-    X(kind, op, U8, uint8_t, U8, uint8_t, value)                                                   \
-    INTEGERS(X, kind, op, value)
-
-/* To the left in mode 1; 0 if there are no more bits. */
-#define SHIFT(X, from, type, bits)                                                                 \
-    X(BINARY, BitShift, from, type, from, type,                                                    \
-      shifted_##bits(x, y, (type)(0 - (type)(s->mode != 0))))
-
-/* NaN in an operand stays; of zeros the first. */
-#define NATIVE_ELEMENTWISE_LIST(X)                                                                 \
-    INTEGERS(X, UNARY, Abs, x < 0 ? 0 - (uint64_t)x : (uint64_t)x)                                 \
-    CALCULATED_MATH(X, Acos, arc_cosine, acos)                                                     \
-    CALCULATED_MATH(X, Acosh, area_cosine, acosh)                                                  \
-    ARITHMETIC(X, Add, x + y)                                                                      \
-    LOGIC(X, And, (x != 0) & (y != 0))                                                             \
-    CALCULATED_MATH(X, Asin, arc_sine, asin)                                                       \
-    CALCULATED_MATH(X, Asinh, area_sine, asinh)                                                    \
-    CALCULATED_MATH(X, Atan, arc_tangent, atan)                                                    \
-    CALCULATED_MATH(X, Atanh, area_tangent, atanh)                                                 \
-    SHIFT(X, U8, uint8_t, 8)                                                                       \
-    SHIFT(X, U16, uint16_t, 16)                                                                    \
-    SHIFT(X, U32, uint32_t, 32)                                                                    \
-    SHIFT(X, U64, uint64_t, 64)                                                                    \
-    BITS(X, BINARY, BitwiseAnd, x &y)                                                              \
-    BITS(X, UNARY, BitwiseNot, ~x)                                                                 \
-    BITS(X, BINARY, BitwiseOr, x | y)                                                              \
-    BITS(X, BINARY, BitwiseXor, x ^ y)                                                             \
-    FLOATS(X, UNARY, Ceil, copysign(rint(x) + (rint(x) < x ? 1 : 0), x))                           \
-    FLOATS(X, BOUNDED, Clip, x)                                                                    \
-    INTEGERS(X, BOUNDED, Clip, x)                                                                  \
-    X(CALCULATED, Cos, F32, float, F32, float, cosine)                                             \
-    CALCULATED_MATH(X, Cosh, hyperbolic_cosine, cosh)                                              \
-    FLOATS(X, BINARY, Div, x / y)                                                                  \
-    X(QUOTIENT, Div, I32, int32_t, I32, int32_t, divide_I32(x, y))                                 \
-    X(QUOTIENT, Div, I64, int64_t, I64, int64_t, divide_I64(x, y))                                 \
-    COMPARISON(X, Equal, x == y)                                                                   \
-    X(BINARY, Equal, U8, uint8_t, BOOL, uint8_t, x == y)                                           \
-    X(BINARY, Equal, BOOL, uint8_t, BOOL, uint8_t, (x != 0) == (y != 0))                           \
-    FLOATS(X, UNARY, Floor, copysign(rint(x) - (rint(x) > x ? 1 : 0), x))                          \
-    COMPARISON(X, Greater, x > y)                                                                  \
-    COMPARISON(X, GreaterOrEqual, x >= y)                                                          \
-    X(UNARY, IsInf, F32, float, BOOL, uint8_t,                                                     \
-      ((x == INFINITY) & (s->mode >> 1)) | ((x == -INFINITY) & s->mode))                           \
-    X(UNARY, IsInf, F64, double, BOOL, uint8_t,                                                    \
-      ((x == (double)INFINITY) & (s->mode >> 1)) | ((x == -(double)INFINITY) & s->mode))           \
-    X(UNARY, IsNaN, F32, float, BOOL, uint8_t, x != x)                                             \
-    X(UNARY, IsNaN, F64, double, BOOL, uint8_t, x != x)                                            \
-    X(UNARY, IsNaN, F16, uint16_t, BOOL, uint8_t, (x & 0x7fff) > 0x7c00)                           \
-    X(UNARY, IsNaN, BF16, uint16_t, BOOL, uint8_t, (x & 0x7fff) > 0x7f80)                          \
-    COMPARISON(X, Less, x < y)                                                                     \
-    COMPARISON(X, LessOrEqual, x <= y)                                                             \
-    X(CALCULATED, Log, F32, float, F32, float, logarithm)                                          \
-    FLOATS(X, FOLD, Max, (y > x) | (y != y) ? y : x)                                               \
-    INTEGERS(X, FOLD, Max, y > x ? y : x)                                                          \
-    FLOATS(X, SUM, Mean, x / s->n_in)                                                              \
-    FLOATS(X, FOLD, Min, (y < x) | (y != y) ? y : x)                                               \
-    INTEGERS(X, FOLD, Min, y < x ? y : x)                                                          \
-    X(QUOTIENT, Mod, I32, int32_t, I32, int32_t, rest_I32(x, y, s->mode != 0))                     \
-    X(QUOTIENT, Mod, I64, int64_t, I64, int64_t, rest_I64(x, y, s->mode != 0))                     \
-    X(REST, Mod, F32, float, F32, float, rest_F64((double)x, (double)y, s->mode != 0))             \
-    X(BINARY, Mod, F64, double, F64, double, rest_F64(x, y, s->mode != 0))                         \
-    ARITHMETIC(X, Mul, x *y)                                                                       \
-    INTEGERS(X, UNARY, Neg, 0 - (uint64_t)x)                                                       \
-    X(UNARY, Not, BOOL, uint8_t, BOOL, uint8_t, x == 0)                                            \
-    LOGIC(X, Or, (x != 0) | (y != 0))                                                              \
-    X(BINARY, PRelu, F32, float, F32, float, x < 0.0f ? x * y : x)                                 \
-    X(POWERS, Pow, F32, float, F32, float, power(x, y))                                            \
-    X(BINARY, Pow, F64, double, F64, double, pow(x, y))                                            \
-    FLOATS(X, UNARY, Reciprocal, 1 / x)                                                            \
-    INTEGERS(X, UNARY, Relu, x > 0 ? x : 0)                                                        \
-    FLOAT_MATH(X, Round, rint)                                                                     \
-    INTEGERS(X, UNARY, Sign, (x > 0) - (x < 0))                                                    \
-    X(UNARY, Sign, F32, float, F32, float, x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x)                 \
-    X(CALCULATED, Sin, F32, float, F32, float, sine)                                               \
-    CALCULATED_MATH(X, Sinh, hyperbolic_sine, sinh)                                                \
-    X(UNARY, Sqrt, F64, double, F64, double, sqrt(x))                                              \
-    ARITHMETIC(X, Sub, x - y)                                                                      \
-    FLOATS(X, SUM, Sum, x)                                                                         \
-    CALCULATED_MATH(X, Tan, tangent, tan)                                                          \
-    X(CHOICE, Where, U8, uint8_t, U8, uint8_t, x)                                                  \
-    X(CHOICE, Where, F16, uint16_t, F16, uint16_t, x)                                              \
-    X(CHOICE, Where, F32, uint32_t, F32, uint32_t, x)                                              \
-    X(CHOICE, Where, F64, uint64_t, F64, uint64_t, x)                                              \
-    LOGIC(X, Xor, (x != 0) != (y != 0))
+#include "isa_elementwise_list.h"
 
 #define SPAN_FUNCTION(kind, op, from, in_type, result, out_type, value)                            \
     kind(op, from, in_type, result, out_type, value)
@@ -600,8 +509,10 @@ NATIVE_ELEMENTWISE_LIST(SPAN_FUNCTION)
 #define FOLDS_FOLD       true
 #define FOLDS_CHOICE     false
 #define FOLDS_BOUNDED    false
+#define FOLDS_INFINITE   false
 #define FOLDS_SUM        false
 #define FOLDS_CALCULATED false
+#define FOLDS_VECTORS    false
 #define FOLDS_POWERS     false
 #define FOLDS_QUOTIENT   false
 #define FOLDS_REST       false

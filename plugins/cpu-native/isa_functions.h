@@ -143,17 +143,6 @@ static inline double root(double x)
     return x * y;
 }
 
-/* asin x = atan x / root of 1 - x^2 */
-static inline double arc_sine(double x)
-{
-    return arc_tangent(x / root((1.0 - x) * (1.0 + x)));
-}
-
-static inline double arc_cosine(double x)
-{
-    return 1.57079632679489661923 - arc_sine(x);
-}
-
 /* log(t + r) = log(1 + t + (r - 1)), r the root of 1 + t^2 */
 static inline double area_sine(double x)
 {
@@ -181,5 +170,4 @@ static const function_of arc_tangent_of = {atan, INFINITY}, tangent_of = {tan, 0
 static const function_of hyperbolic_sine_of = {sinh, INFINITY};
 static const function_of hyperbolic_cosine_of = {cosh, INFINITY};
 static const function_of area_tangent_of = {atanh, INFINITY};
-static const function_of arc_sine_of = {asin, 1.0f}, arc_cosine_of = {acos, 1.0f};
 static const function_of area_sine_of = {asinh, FLT_MAX}, area_cosine_of = {acosh, FLT_MAX};

@@ -146,6 +146,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_cast.h \
 	plugins/cpu-native/isa_depthwise.h \
 	plugins/cpu-native/isa_elementwise.h \
+	plugins/cpu-native/isa_elementwise_list.h \
 	plugins/cpu-native/isa_few_outs.h \
 	plugins/cpu-native/isa_few_rows.h \
 	plugins/cpu-native/isa_fold.h \

@@ -12,12 +12,16 @@
  *   V_LESS(x, y, a, b)      x < y ? a : b
  *   V_SCALE(x, n)           x 2^n for whole n; V_SCALE_NORMAL is cheaper, for n from -126 on,
  *                           and may be infinite from 128 on
+ *   V_PARTS(x, n)           the m of x = m 2^*n, for positive normal x: from a root of 1/2 up to
+ *                           one of 2
  *
  * and roots, sums and parts of vectors. So the same activation has the
  * same bits whatever it follows.
  */
 #ifndef NATIVE_VEC_H
 #define NATIVE_VEC_H
+
+#include <math.h>
 
 /* exp(x) = p 2^n: x = n ln 2 + r, a polynomial p for e^r that was fitted in relative error, 1 ulp.
  */
@@ -187,6 +191,74 @@ static inline vec v_mish(vec x)
     const vec e = v_exp(V_MIN(V_ALL(20.0f), x));
     const vec n = V_MUL(e, V_ADD(e, V_ALL(2.0f)));
     return V_MUL(x, V_DIV(n, V_ADD(n, V_ALL(2.0f))));
+}
+
+/*
+ * log(m 2^n) = n ln 2 + log(1 + f), f = m - 1: f - f^2 / 2 + f^3 p(f), whose p was fitted in S. L.
+ * Moshier's Cephes library. Numbers below the normal ones are scaled first.
+ */
+static inline vec v_log(vec x)
+{
+    const vec least = V_ALL(0x1p-126f);
+    vec n, f, q, p;
+
+    f = V_PARTS(V_LESS(x, least, V_MUL(x, V_ALL(0x1p24f)), x), &n);
+    n = V_SUB(n, V_LESS(x, least, V_ALL(24.0f), V_ZERO()));
+    f = V_SUB(f, V_ALL(1.0f));
+    q = V_MUL(f, f);
+    p = V_FMA(f, V_ALL(7.0376836292e-2f), V_ALL(-1.1514610310e-1f));
+    p = V_FMA(p, f, V_ALL(1.1676998740e-1f));
+    p = V_FMA(p, f, V_ALL(-1.2420140846e-1f));
+    p = V_FMA(p, f, V_ALL(1.4249322787e-1f));
+    p = V_FMA(p, f, V_ALL(-1.6668057665e-1f));
+    p = V_FMA(p, f, V_ALL(2.0000714765e-1f));
+    p = V_FMA(p, f, V_ALL(-2.4999993993e-1f));
+    p = V_FMA(p, f, V_ALL(3.3333331174e-1f));
+    p = V_FMA(V_MUL(p, f), q, V_MUL(n, V_ALL(-2.12194440e-4f)));
+    p = V_ADD(f, V_FNMA(q, V_ALL(0.5f), p));
+    p = V_FMA(n, V_ALL(0.693359375f), p);
+    p = V_LESS(V_ZERO(), x, p, V_LESS(x, V_ZERO(), V_ALL(NAN), V_ALL(-INFINITY)));
+    return V_LESS(x, V_ALL(INFINITY), p, x);
+}
+
+/*
+ * asin(|x|) up to 1/2, or that of a root of (1 - |x|) / 2, which is a half of what is missing to a
+ * quarter of a turn; the polynomial is of Cephes, too.
+ */
+static inline vec v_asin_near(vec x, vec *far)
+{
+    const vec a = V_ABS(x), half = V_ALL(0.5f), z = V_MUL(V_SUB(V_ALL(1.0f), a), half);
+    const vec q = V_LESS(half, a, z, V_MUL(a, a));
+    const vec s = V_LESS(half, a, V_SQRT(z), a);
+    vec p;
+
+    p = V_FMA(q, V_ALL(4.2163199048e-2f), V_ALL(2.4181311049e-2f));
+    p = V_FMA(p, q, V_ALL(4.5470025998e-2f));
+    p = V_FMA(p, q, V_ALL(7.4953002686e-2f));
+    p = V_FMA(p, q, V_ALL(1.6666752422e-1f));
+    *far = a;
+    return V_FMA(V_MUL(p, q), s, s);
+}
+
+#define QUARTER_TURN      1.57079637f /* and what it is too much */
+#define QUARTER_TURN_LESS 4.37113883e-8f
+
+static inline vec v_asin(vec x)
+{
+    vec a, p = v_asin_near(x, &a), far;
+
+    far = V_SUB(V_ALL(QUARTER_TURN), V_FMA(p, V_ALL(2.0f), V_ALL(QUARTER_TURN_LESS)));
+    return V_SIGN(V_LESS(V_ALL(0.5f), a, far, p), x);
+}
+
+static inline vec v_acos(vec x)
+{
+    vec a, p = v_asin_near(x, &a);
+    const vec twice = V_ADD(p, p), less = V_ALL(QUARTER_TURN_LESS);
+    const vec far = V_SUB(V_ALL(2.0f * QUARTER_TURN), V_FMA(less, V_ALL(2.0f), twice));
+
+    return V_LESS(V_ALL(0.5f), a, V_LESS(x, V_ZERO(), far, twice),
+                  V_SUB(V_ALL(QUARTER_TURN), V_ADD(V_SIGN(p, x), less)));
 }
 
 static inline vec v_clip(vec x, float low, float high)

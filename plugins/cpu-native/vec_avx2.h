@@ -20,7 +20,7 @@ typedef __m256 vec;
 #define V_LOAD(p)     _mm256_loadu_ps(p)
 #define V_STORE(p, v) _mm256_storeu_ps(p, v)
 /* of float16 and bfloat16 */
-#define V_LOAD_F16(p)   _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#define V_LOAD_F16(p) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(p)))
 #define V_STORE_F16(p, v)                                                                          \
     _mm_storeu_si128((__m128i *)(void *)(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT))
 #define V_LOAD_BF16(p)  v_load_bf16(p)
@@ -68,6 +68,17 @@ static inline vec v_scale(vec x, vec n)
 }
 #define V_SCALE(x, n)        v_scale(x, n)
 #define V_SCALE_NORMAL(x, n) V_MUL(x, power_of_2(_mm256_cvtps_epi32(n)))
+
+static inline vec v_parts(vec x, vec *n)
+{
+    const __m256i bits = _mm256_castps_si256(x);
+    const __m256i whole =
+        _mm256_srai_epi32(_mm256_sub_epi32(bits, _mm256_set1_epi32(0x3f3504f3)), 23);
+
+    *n = _mm256_cvtepi32_ps(whole);
+    return _mm256_castsi256_ps(_mm256_sub_epi32(bits, _mm256_slli_epi32(whole, 23)));
+}
+#define V_PARTS(x, n) v_parts(x, n)
 
 static inline float v_sum(vec v)
 {

@@ -48,6 +48,7 @@ typedef __m512 vec;
 /* x * 2^n for whole n */
 #define V_SCALE(x, n)         _mm512_scalef_ps(x, n)
 #define V_SCALE_NORMAL(x, n)  _mm512_scalef_ps(x, n)
+#define V_PARTS(x, n)         v_parts(x, n)
 #define V_SUM(v)              _mm512_reduce_add_ps(v)
 #define V_GREATEST(v)         _mm512_reduce_max_ps(v)
 #define V_HAS_NAN(v)          (_mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q) != 0)
@@ -57,3 +58,13 @@ typedef __m512 vec;
 #define V_SOME_OR(v, n, x) \
     _mm512_mask_blend_ps((__mmask16)((1u << (n)) - 1), _mm512_set1_ps(x), v)
 #define V_LOAD_SOME_OF(v, n) _mm512_maskz_mov_ps((__mmask16)((1u << (n)) - 1), v)
+
+static inline vec v_parts(vec x, vec *n)
+{
+    const __m512i bits = _mm512_castps_si512(x);
+    const __m512i whole =
+        _mm512_srai_epi32(_mm512_sub_epi32(bits, _mm512_set1_epi32(0x3f3504f3)), 23);
+
+    *n = _mm512_cvtepi32_ps(whole);
+    return _mm512_castsi512_ps(_mm512_sub_epi32(bits, _mm512_slli_epi32(whole, 23)));
+}

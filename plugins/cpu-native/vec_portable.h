@@ -10,6 +10,7 @@
 #define LANES 4
 typedef float vec __attribute__((vector_size(16)));
 typedef int32_t vec_bits __attribute__((vector_size(16)));
+typedef uint32_t vec_shifted __attribute__((vector_size(16)));
 
 static inline vec v_all(float x)
 {
@@ -78,6 +79,15 @@ static inline vec v_scale(vec x, vec n)
     return x * v_power_of_2(half) * v_power_of_2(whole - half);
 }
 
+static inline vec v_parts(vec x, vec *n)
+{
+    const vec_shifted bits = (vec_shifted)x;
+    const vec_bits whole = (vec_bits)(bits - 0x3f3504f3) >> 23;
+
+    *n = __builtin_convertvector(whole, vec);
+    return (vec)(bits - ((vec_shifted)whole << 23));
+}
+
 static inline vec v_sqrt(vec x)
 {
     return (vec){__builtin_sqrtf(x[0]), __builtin_sqrtf(x[1]), __builtin_sqrtf(x[2]),
@@ -136,6 +146,7 @@ static inline vec v_some_or(vec v, int64_t n, float x)
 #define V_SIGN(x, y)          v_sign(x, y)
 #define V_SCALE(x, n)         v_scale(x, n)
 #define V_SCALE_NORMAL(x, n)  ((x)*v_power_of_2(__builtin_convertvector(n, vec_bits)))
+#define V_PARTS(x, n)         v_parts(x, n)
 #define V_SQRT(x)             v_sqrt(x)
 #define V_SUM(v)              (((v)[0] + (v)[2]) + ((v)[1] + (v)[3]))
 #define V_GREATEST(v)         v_greatest(v)
