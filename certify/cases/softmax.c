@@ -8,10 +8,15 @@
      .attrs = "axis?:i=a-R*b",                                                                     \
      .in = {{OPS_FLOATS, "d^R", "-9..9", "iz", NULL}},                                             \
      .tolerance = kind},                                                                           \
+        {.name = op "/long rows",                                                                  \
+         .vars = "N=1..9 C=1..9|16|100|257",                                                       \
+         .attrs = "axis?:i=1",                                                                     \
+         .in = {{OPS_FLOATS, "N,C", "-9..9", "iz", NULL}},                                         \
+         .tolerance = kind,                                                                        \
+         .bench = "N=512 C=512"},                                                                  \
     {                                                                                              \
-        .name = op "/long rows", .vars = "N=1..9 C=1..9|16|100|257", .attrs = "axis?:i=1",         \
-        .in = {{OPS_FLOATS, "N,C", "-9..9", "iz", NULL}}, .tolerance = kind,                       \
-        .bench = "N=512 C=512"                                                                     \
+        .name = op "/many rows", .vars = "N=60..140 C=1..40 D=1|9|70 b=0|1", .attrs = "axis:i=1",  \
+        .in = {{"f32|f64", "b?N:2,C,b?1:D", "-9..9", "n", NULL}}, .tolerance = kind                \
     }
 
 const ops_case ops_softmax_cases[] = {

@@ -304,6 +304,10 @@ struct native_isa {
     void (*softmax)(const float *x, float scale, const float *mask, float *to, int64_t n);
     /* softmax of each of so many columns of n rows, which lie step apart */
     void (*softmax_columns)(const float *x, int64_t step, float *to, int64_t n, int64_t columns);
+    /* the logarithms of these, of softmax of x */
+    void (*log_softmax)(const float *x, float *to, int64_t n);
+    void (*log_softmax_columns)(const float *x, int64_t step, float *to, int64_t n,
+                                int64_t columns);
     /* to = factor y (dy - sum(dy y)) */
     void (*softmax_grad)(const float *dy, const float *y, float factor, float *to, int64_t n);
     void (*layer_norm_grad)(const native_norm_row *row);

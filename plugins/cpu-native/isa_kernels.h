@@ -511,49 +511,6 @@ static void layer_norm(const float *x, const float *scale, const float *shift, f
     }
 }
 
-static void softmax(const float *x, float scale, const float *mask, float *to, int64_t n)
-{
-    vec greatest = V_ALL(-INFINITY), sum = V_ZERO(), k = V_ALL(scale), m;
-    float one;
-    int64_t i;
-
-    for (i = 0; i < n; i += LANES) {
-        int64_t some = n - i < LANES ? n - i : LANES;
-        vec v = V_MUL(v_some(x, 1, i, some), k);
-        if (mask)
-            v = V_ADD(v, v_some(mask, 1, i, some));
-        if (some == LANES) {
-            V_STORE(to + i, v);
-            greatest = V_MAX(greatest, v);
-        } else {
-            V_STORE_SOME(to + i, some, v);
-            greatest = V_MAX(greatest, V_SOME_OR(v, some, -INFINITY));
-        }
-    }
-    one = V_GREATEST(greatest);
-    m = V_ALL(one);
-    for (i = 0; i < n; i += LANES) {
-        int64_t some = n - i < LANES ? n - i : LANES;
-        vec v = v_exp_or_0(V_SUB(v_some(to, 1, i, some), m));
-        if (some == LANES) {
-            V_STORE(to + i, v);
-            sum = V_ADD(sum, v);
-        } else {
-            V_STORE_SOME(to + i, some, v);
-            sum = V_ADD(sum, V_SOME_OR(v, some, 0.0f));
-        }
-    }
-    m = V_ALL(1.0f / V_SUM(sum));
-    for (i = 0; i < n; i += LANES) {
-        int64_t some = n - i < LANES ? n - i : LANES;
-        vec v = V_MUL(v_some(to, 1, i, some), m);
-        if (some == LANES)
-            V_STORE(to + i, v);
-        else
-            V_STORE_SOME(to + i, some, v);
-    }
-}
-
 /* The first n lanes, up to all. */
 static inline void store_some(float *to, int64_t n, vec v)
 {
@@ -561,26 +518,6 @@ static inline void store_some(float *to, int64_t n, vec v)
         V_STORE(to, v);
     else
         V_STORE_SOME(to, n, v);
-}
-
-static void softmax_columns(const float *x, int64_t step, float *to, int64_t n, int64_t columns)
-{
-    int64_t i, j;
-
-    for (j = 0; j < columns; j += LANES) {
-        const int64_t some = columns - j < LANES ? columns - j : LANES;
-        vec m = V_ALL(-INFINITY), sum = V_ZERO();
-        for (i = 0; i < n; i++)
-            m = V_MAX(m, v_some(x + i * step, 1, j, some));
-        for (i = 0; i < n; i++) {
-            vec v = v_exp_or_0(V_SUB(v_some(x + i * step, 1, j, some), m));
-            sum = V_ADD(sum, v);
-            store_some(to + i * step + j, some, v);
-        }
-        sum = V_DIV(V_ALL(1.0f), sum);
-        for (i = 0; i < n; i++)
-            store_some(to + i * step + j, some, V_MUL(v_some(to + i * step, 1, j, some), sum));
-    }
 }
 
 #include "isa_resize.h"
@@ -649,6 +586,8 @@ const native_isa ISA_TABLE = {
     .layer_norm = layer_norm,
     .softmax = softmax,
     .softmax_columns = softmax_columns,
+    .log_softmax = log_softmax,
+    .log_softmax_columns = log_softmax_columns,
     .softmax_grad = softmax_grad,
     .layer_norm_grad = layer_norm_grad,
     .transpose = transpose,

@@ -160,6 +160,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_recurrent.h \
 	plugins/cpu-native/isa_resize.h \
 	plugins/cpu-native/isa_rows_grad.h \
+	plugins/cpu-native/isa_softmax.h \
 	plugins/cpu-native/isa_svm.h \
 	plugins/cpu-native/isa_train.h \
 	plugins/cpu-native/isa_transpose.h \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_columns.c: Softmax along an axis that is not the last: of the columns of [rows, inner]
- * for each place of the axes before it. Vectors lie along the inner axes, so no element moves.
+ * program_columns.c: Softmax and LogSoftmax along an axis that is not the last: of the columns of
+ * [rows, inner] for each place of the axes before it. Vectors lie along the inner axes, so no
+ * element moves.
  */
 #include "program.h"
 
@@ -10,7 +11,7 @@
 enum { COLUMNS = 64 }; /* of a unit */
 
 typedef struct columns {
-    const native_isa *isa;
+    void (*run)(const float *x, int64_t step, float *to, int64_t n, int64_t columns);
     native_ref from, to;
     int64_t rows, inner;
     int64_t blocks; /* units of each place of the axes before */
@@ -25,8 +26,7 @@ static void run_columns(const void *params, const native_bases *bases, int64_t b
     for (; begin < end; begin++) {
         const int64_t first = begin % c->blocks * COLUMNS, left = c->inner - first;
         const int64_t at = begin / c->blocks * c->rows * c->inner + first;
-        c->isa->softmax_columns(from + at, c->inner, to + at, c->rows,
-                                left < COLUMNS ? left : COLUMNS);
+        c->run(from + at, c->inner, to + at, c->rows, left < COLUMNS ? left : COLUMNS);
     }
 }
 
@@ -40,7 +40,8 @@ void native_plan_columns(native_planner *p, const native_item *item)
 
     if (!c)
         return;
-    c->isa = p->isa;
+    c->run = strcmp(item->call->name, "Softmax") == 0 ? p->isa->softmax_columns
+                                                      : p->isa->log_softmax_columns;
     c->from = native_ref_of(p, item->inputs[0]);
     c->to = native_ref_of(p, item->output);
     c->rows = axis == 0 ? native_first_dim(p, x) : x->dims[axis];
@@ -59,7 +60,8 @@ const native_form *native_find_columns(const tfr_call *call)
     const tfr_operand *x;
     int axis;
 
-    if (strcmp(call->name, "Softmax") != 0 || call->domain[0] || call->n_inputs < 1)
+    if ((strcmp(call->name, "Softmax") != 0 && strcmp(call->name, "LogSoftmax") != 0) ||
+        call->domain[0] || call->n_inputs < 1)
         return NULL;
     x = tfr_call_input(call, 0);
     axis = native_axis(call, -1);

@@ -199,66 +199,6 @@ typedef struct scores {
     int step, shards;
 } scores;
 
-/* Whole groups of lanes of a row go into as many results, the rest into the first of them. */
-static void fold_row(native_fold_fn fold, const float *x, int64_t n, void *lanes)
-{
-    native_fold f = {.x = x,
-                     .rows = n / NATIVE_FOLD_LANES,
-                     .step = NATIVE_FOLD_LANES,
-                     .n = NATIVE_FOLD_LANES,
-                     .to = lanes};
-
-    fold(&f);
-    f.x = x + f.rows * NATIVE_FOLD_LANES;
-    f.n = n % NATIVE_FOLD_LANES;
-    f.rows = 1;
-    fold(&f);
-}
-
-static float greatest_of(const native_isa *isa, const float *x, int64_t n)
-{
-    float lanes[NATIVE_FOLD_LANES], greatest = -INFINITY;
-    int i;
-
-    for (i = 0; i < NATIVE_FOLD_LANES; i++)
-        lanes[i] = -INFINITY;
-    fold_row(isa->folds->rows[NATIVE_FOLD_GREATEST][NATIVE_FOLD_F32], x, n, lanes);
-    for (i = 0; i < NATIVE_FOLD_LANES; i++)
-        greatest = lanes[i] > greatest || isnan(lanes[i]) ? lanes[i] : greatest;
-    return greatest;
-}
-
-static double sum_of(const native_isa *isa, const float *x, int64_t n)
-{
-    double lanes[NATIVE_FOLD_LANES] = {0}, sum = 0.0;
-    int i;
-
-    fold_row(isa->folds->rows[NATIVE_FOLD_SUM][NATIVE_FOLD_F32], x, n, lanes);
-    for (i = 0; i < NATIVE_FOLD_LANES; i++)
-        sum += lanes[i];
-    return sum;
-}
-
-/* x - greatest - log(sum of exp(x - greatest)) */
-static void run_log_softmax(const void *params, const native_bases *bases, int64_t begin,
-                            int64_t end)
-{
-    const scores *r = params;
-    const native_act exponential = {.kind = NATIVE_ACT_EXP};
-    float *scratch = (float *)(void *)bases->scratch;
-    int64_t i;
-
-    for (i = begin; i < end; i++) {
-        const float *from = native_at(bases, &r->from) + i * r->n;
-        float *to = native_at(bases, &r->to) + i * r->n;
-        float greatest = greatest_of(r->isa, from, r->n);
-        r->isa->binary(NATIVE_SUB, from, 1, &greatest, 0, to, r->n);
-        r->isa->act(&exponential, to, scratch, r->n);
-        greatest = (float)log(sum_of(r->isa, scratch, r->n));
-        r->isa->binary(NATIVE_SUB, to, 1, &greatest, 0, to, r->n);
-    }
-}
-
 static scores *begin_scores(native_planner *p, const native_item *item, int from)
 {
     const native_value *x = &p->ir->values[from];
@@ -271,17 +211,6 @@ static scores *begin_scores(native_planner *p, const native_item *item, int from
     r->to = native_ref_of(p, item->output);
     r->n = x->dims[x->rank - 1];
     return r;
-}
-
-void native_plan_log_softmax(native_planner *p, const native_item *item)
-{
-    const int64_t n = native_count(p, &p->ir->values[item->output]);
-    scores *r = begin_scores(p, item, item->inputs[0]);
-
-    if (!r)
-        return;
-    native_need_scratch(p, (uint64_t)r->n * sizeof(float));
-    native_add_run(p, run_log_softmax, r, n / r->n, (double)n);
 }
 
 static void note_label(const scores *r, const native_bases *bases, int64_t label, int64_t row)

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_rows.c: what works on rows of a plain tensor: softmax, layer normalization.
+ * program_rows.c: what works on rows of a plain tensor: softmax and its logarithm, layer
+ * normalization. Where rows of softmax are short, some of them are turned to columns, of which
+ * vectors are full.
  */
-#include "program.h"
+#include "program_fold.h"
+
+enum { LEAST_LONG = 20 /* numbers of a row that is not turned */ };
 
 /* ---- rows ---- */
 
 typedef struct rows {
     const native_isa *isa;
     native_ref from, scale, shift, to;
-    bool has_shift, softmax;
+    bool has_shift, softmax, logarithm;
     int64_t n;
     float epsilon;
 } rows;
@@ -29,6 +33,54 @@ static void run_rows(const void *params, const native_bases *bases, int64_t begi
                                r->has_shift ? native_at(bases, &r->shift) : NULL, r->epsilon,
                                to + i * r->n, r->n);
     }
+}
+
+static void run_short(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const rows *r = params;
+    const float *from = native_at(bases, &r->from);
+    float *to = native_at(bases, &r->to), turned[NATIVE_SHORT * NATIVE_SHORT_ROWS];
+    int64_t n;
+
+    for (; begin < end; begin += n) {
+        n = end - begin < NATIVE_SHORT_ROWS ? end - begin : NATIVE_SHORT_ROWS;
+        r->isa->transpose(from + begin * r->n, r->n, turned, n, n, r->n);
+        (r->logarithm ? r->isa->log_softmax_columns : r->isa->softmax_columns)(turned, n, turned,
+                                                                               r->n, n);
+        r->isa->transpose(turned, n, to + begin * r->n, r->n, r->n, n);
+    }
+}
+
+static void run_log_softmax(const void *params, const native_bases *bases, int64_t begin,
+                            int64_t end)
+{
+    const rows *r = params;
+
+    for (; begin < end; begin++)
+        r->isa->log_softmax((const float *)native_at(bases, &r->from) + begin * r->n,
+                            (float *)native_at(bases, &r->to) + begin * r->n, r->n);
+}
+
+/* The order of sums is that of the way, which the number of samples does not choose. */
+static bool is_short(const rows *r)
+{
+    return r->n <= LEAST_LONG;
+}
+
+void native_plan_log_softmax(native_planner *p, const native_item *item)
+{
+    const native_value *y = &p->ir->values[item->output];
+    const int64_t n = native_count(p, y);
+    rows *r = native_keep(p, sizeof *r);
+
+    if (!r)
+        return;
+    r->isa = p->isa;
+    r->from = native_ref_of(p, item->inputs[0]);
+    r->to = native_ref_of(p, item->output);
+    r->logarithm = true;
+    r->n = y->dims[y->rank - 1];
+    native_add_run(p, is_short(r) ? run_short : run_log_softmax, r, n / r->n, (double)n);
 }
 
 void native_plan_rows(native_planner *p, const native_item *item)
@@ -51,5 +103,6 @@ void native_plan_rows(native_planner *p, const native_item *item)
         if (r->has_shift)
             r->shift = native_ref_of(p, item->inputs[2]);
     }
-    native_add_run(p, run_rows, r, n / r->n, (double)n * 0.5);
+    native_add_run(p, r->softmax && is_short(r) ? run_short : run_rows, r, n / r->n,
+                   (double)n * 0.5);
 }
