@@ -20,6 +20,16 @@
         }                                                                                          \
     }
 
+/* Longer than what is looked at together, with one number often and few of the best. */
+#define PARTS(op)                                                                                  \
+    {                                                                                              \
+        .name = op "/parts", .vars = "N=1|3 A=1000..5000",                                         \
+        .attrs = "axis:i=1 select_last_index?:i=0|1", .in = {                                      \
+            {"f32|f64|i32|i64", "N,A", "0..1|0|-9|9", NULL, NULL}                                  \
+        }                                                                                          \
+    }
+
 const ops_case ops_arg_max_cases[] = {
-    ARG("ArgMax"), ARG("ArgMin"), LONG("ArgMax"), LONG("ArgMin"), {0},
+    ARG("ArgMax"),   ARG("ArgMin"), LONG("ArgMax"), LONG("ArgMin"), PARTS("ArgMax"),
+    PARTS("ArgMin"), {0},
 };

@@ -17,5 +17,9 @@ const ops_case ops_top_k_cases[] = {
      .attrs = "axis:i=0 largest?:i=0|1 sorted?:i=1",
      .in = {{"f32|f64|i32|i64", "A", "-99..99|0|1", "niz", NULL}, {"i64", "1", "K", NULL, NULL}},
      .outputs = "2"},
+    /* More columns than go together. */
+    {"TopK/columns", .vars = "N=1|2 A=3..40 C=15..50 K=1..3", .attrs = "axis:i=1 largest?:i=0|1",
+     .in = {{"f32|f64|i32|i64", "N,A,C", "-9..9|1|2", "niz", NULL}, {"i64", "1", "K", NULL, NULL}},
+     .outputs = "2"},
     {0},
 };

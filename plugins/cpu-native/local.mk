@@ -110,6 +110,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/elements.h \
 	plugins/cpu-native/random.c \
 	plugins/cpu-native/random.h \
+	plugins/cpu-native/row_search.h \
 	plugins/cpu-native/select.h \
 	plugins/cpu-native/tensor_scatter.c \
 	plugins/cpu-native/scatter_fold.c \

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_arg.c: ArgMax and ArgMin along any axis. Along the innermost one the greatest number is
- * found first, in vectors, and then where it is; along another one 64 columns go together, each
- * with its best number and the place of it.
+ * program_arg.c: ArgMax and ArgMin along any axis. Along the innermost one the greatest number of
+ * each part of a row is found first, in vectors, and then where the greatest of them is; along
+ * another one 64 columns go together, each with its best number and the place of it.
  */
 #include "program_fold.h"
+#include "row_search.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { COLUMNS = 64, MOST_TURNED = 512 /* bytes of a row that is turned to a column */ };
+enum {
+    COLUMNS = 64,
+    MOST_TURNED = 512, /* bytes of a row that is turned to a column */
+    CHUNK = 1024       /* numbers of a row whose best one is found together */
+};
 
 typedef struct places {
     const native_isa *isa;
@@ -19,41 +24,48 @@ typedef struct places {
     int64_t n, inner, blocks;
 } places;
 
-/* The first number that is equal to the best one, or the last; NaN is equal to NaN. */
-#define PLACE(name, c_type)                                                                        \
+/*
+ * Of each CHUNK numbers the best one, and where the best of these is; NaN beats all. A later chunk
+ * has to beat the ones before, or if the last place is wanted to equal them.
+ */
+#define PLACE(name, search, c_type)                                                                \
     static int64_t place_##name(const places *p, const void *from)                                 \
     {                                                                                              \
         const native_fold_kind kind = p->least ? NATIVE_FOLD_LEAST : NATIVE_FOLD_GREATEST;         \
-        const native_fold_fn fold = p->isa->folds->rows[kind][NATIVE_FOLD_##name];                 \
-        const int64_t rows = p->n / NATIVE_FOLD_LANES;                                             \
+        const native_fold_fn fold = p->isa->folds->ones[kind][NATIVE_FOLD_##name];                 \
         const c_type *x = from;                                                                    \
-        c_type best[NATIVE_FOLD_LANES], b;                                                         \
-        int64_t k;                                                                                 \
+        c_type best = x[0], b;                                                                     \
+        int64_t at = 0, chunk, n;                                                                  \
                                                                                                    \
-        for (k = 0; k < NATIVE_FOLD_LANES; k++)                                                    \
-            best[k] = x[0];                                                                        \
-        fold(&(native_fold){                                                                       \
-            .x = x, .rows = rows, .step = NATIVE_FOLD_LANES, .n = NATIVE_FOLD_LANES, .to = best}); \
-        fold(&(native_fold){.x = x + rows * NATIVE_FOLD_LANES,                                     \
-                            .rows = 1,                                                             \
-                            .n = p->n - rows * NATIVE_FOLD_LANES,                                  \
-                            .to = best});                                                          \
-        for (k = NATIVE_FOLD_LANES / 2; k > 0; k /= 2)                                             \
-            fold(&(native_fold){.x = best + k, .rows = 1, .n = k, .to = best});                    \
-        b = best[0];                                                                               \
-        if (p->last)                                                                               \
-            for (k = p->n - 1; k > 0 && !(x[k] == b || (b != b && x[k] != x[k])); k--)             \
-                ;                                                                                  \
-        else                                                                                       \
-            for (k = 0; k < p->n - 1 && !(x[k] == b || (b != b && x[k] != x[k])); k++)             \
-                ;                                                                                  \
-        return k;                                                                                  \
+        for (chunk = 0; chunk < p->n; chunk += CHUNK) {                                            \
+            n = p->n - chunk < CHUNK ? p->n - chunk : CHUNK;                                       \
+            b = x[chunk];                                                                          \
+            fold(&(native_fold){.x = x + chunk, .rows = 1, .n = n, .to = &b});                     \
+            if (p->last ? native_is_##search(b, best) || beats_##name(p, b, best)                  \
+                        : beats_##name(p, b, best)) {                                              \
+                best = b;                                                                          \
+                at = chunk;                                                                        \
+            }                                                                                      \
+        }                                                                                          \
+        n = p->n - at < CHUNK ? p->n - at : CHUNK;                                                 \
+        return at + (p->last ? native_last_##search(x + at, n, best)                               \
+                             : native_first_##search(x + at, n, best));                            \
     }
 
-PLACE(F32, float)
-PLACE(F64, double)
-PLACE(I32, int32_t)
-PLACE(I64, int64_t)
+#define BEATS(name, c_type)                                                                        \
+    static bool beats_##name(const places *p, c_type x, c_type best)                               \
+    {                                                                                              \
+        return best == best && (x != x || (p->least ? x < best : x > best));                       \
+    }
+
+BEATS(F32, float)
+BEATS(F64, double)
+BEATS(I32, int32_t)
+BEATS(I64, int64_t)
+PLACE(F32, f32, float)
+PLACE(F64, f64, double)
+PLACE(I32, i32, int32_t)
+PLACE(I64, i64, int64_t)
 
 static const int8_t type_bytes[NATIVE_FOLD_TYPES] = {4, 8, 4, 8, 1, 1};
 

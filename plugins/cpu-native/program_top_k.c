@@ -5,6 +5,7 @@
  * about, so that of equal ones the first is greater and no two keys are the same.
  */
 #include "program_fold.h"
+#include "row_search.h"
 
 #include <string.h>
 
@@ -19,11 +20,15 @@ __extension__ typedef unsigned __int128 wide_key;
 #define SELECT(name) name##_wide
 #include "program_select.h"
 
+enum { COLUMNS = 16, TURNED = 1 << 18 /* numbers that are turned at once, but for one column */ };
+
 typedef struct top_k {
+    const native_isa *isa;
     native_ref from, values, places;
     bool has_places, smallest;
     native_fold_type type;
     int64_t n, k, inner;
+    int64_t columns, turned_at; /* of a block, of the bytes of the scratch memory */
 } top_k;
 
 /* ---- numbers in order ---- */
@@ -58,54 +63,73 @@ static inline uint64_t order_I64(int64_t x)
 
 /* ---- rows ---- */
 
-/* The place is the low part of the key. */
-#define TOP_K_ROW(name, type, kind, key_type, order_type, bits)                                    \
+/*
+ * The place is the low part of the key. Of numbers beside each other those that lie in one group
+ * are looked at one by one only if some are beyond the least of the best so far: an equal one comes
+ * later, so that its key is less.
+ */
+#define TOP_K_ROW(name, search, type, kind, key_type, order_type, bits)                            \
     static void row_##name(const top_k *t, const void *from, void *values, int64_t *places,        \
                            void *memory)                                                           \
     {                                                                                              \
+        enum { AT_ONCE = NATIVE_SEARCH_BYTES / sizeof(type) };                                     \
         const order_type turn = t->smallest ? (order_type)-1 : 0;                                  \
         const type *x = from;                                                                      \
         const key_type *keys;                                                                      \
         best_##kind b;                                                                             \
-        int64_t i;                                                                                 \
+        int64_t i, end;                                                                            \
                                                                                                    \
         begin_##kind(&b, memory, t->k);                                                            \
-        for (i = 0; i < t->n; i++) {                                                               \
-            const order_type order = order_##name(x[i * t->inner]) ^ turn;                         \
-            const key_type key = (key_type)order << (bits) | (uint32_t) ~(uint32_t)i;              \
-            if (key > b.least)                                                                     \
-                keep_##kind(&b, key);                                                              \
+        for (i = 0; i < t->n; i = end) {                                                           \
+            end = t->n - i < AT_ONCE ? t->n : i + AT_ONCE;                                         \
+            if (b.least && end - i == AT_ONCE &&                                                   \
+                !native_beyond_##search(x + i, x[(uint32_t) ~(uint32_t)b.least], t->smallest))     \
+                continue;                                                                          \
+            for (; i < end; i++) {                                                                 \
+                const order_type order = order_##name(x[i]) ^ turn;                                \
+                const key_type key = (key_type)order << (bits) | (uint32_t) ~(uint32_t)i;          \
+                if (key > b.least)                                                                 \
+                    keep_##kind(&b, key);                                                          \
+            }                                                                                      \
         }                                                                                          \
         keys = end_##kind(&b);                                                                     \
         for (i = 0; i < t->k; i++) {                                                               \
             const int64_t place = (int64_t)(uint32_t) ~(uint32_t)keys[i];                          \
-            ((type *)values)[i * t->inner] = x[place * t->inner];                                  \
+            ((type *)values)[i * t->inner] = x[place];                                             \
             if (places)                                                                            \
                 places[i * t->inner] = place;                                                      \
         }                                                                                          \
     }
 
-TOP_K_ROW(F32, float, narrow, uint64_t, uint32_t, 32)
-TOP_K_ROW(F64, double, wide, wide_key, uint64_t, 64)
-TOP_K_ROW(I32, int32_t, narrow, uint64_t, uint32_t, 32)
-TOP_K_ROW(I64, int64_t, wide, wide_key, uint64_t, 64)
+TOP_K_ROW(F32, f32, float, narrow, uint64_t, uint32_t, 32)
+TOP_K_ROW(F64, f64, double, wide, wide_key, uint64_t, 64)
+TOP_K_ROW(I32, i32, int32_t, narrow, uint64_t, uint32_t, 32)
+TOP_K_ROW(I64, i64, int64_t, wide, wide_key, uint64_t, 64)
 
-/* Numbers count rows. */
+/* Numbers count blocks of columns, which are turned to rows, or rows that are there. */
 static void run_top_k(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     static void (*const row[NATIVE_FOLD_TYPES])(const top_k *, const void *, void *, int64_t *,
                                                 void *) = {row_F32, row_F64, row_I32, row_I64};
     const top_k *t = params;
     const int64_t bytes = t->type == NATIVE_FOLD_F32 || t->type == NATIVE_FOLD_I32 ? 4 : 8;
+    const int64_t blocks = (t->inner + t->columns - 1) / t->columns;
     const char *from = (const char *)native_at(bases, &t->from);
-    char *values = (char *)native_at(bases, &t->values);
-    int64_t *places = t->has_places ? (int64_t *)(void *)native_at(bases, &t->places) : NULL;
+    char *values = (char *)native_at(bases, &t->values), *turned = bases->scratch + t->turned_at;
+    int64_t *places = t->has_places ? (int64_t *)(void *)native_at(bases, &t->places) : NULL, i;
 
     for (; begin < end; begin++) {
-        const int64_t outer = begin / t->inner, column = begin % t->inner;
+        const int64_t outer = begin / blocks, column = begin % blocks * t->columns;
+        const int64_t left = t->inner - column, n = left < t->columns ? left : t->columns;
         const int64_t to = outer * t->k * t->inner + column;
-        row[t->type](t, from + (outer * t->n * t->inner + column) * bytes, values + to * bytes,
-                     places ? places + to : NULL, bases->scratch);
+        const char *x = from + (outer * t->n * t->inner + column) * bytes;
+        if (t->inner > 1) {
+            native_turn_rows(t->isa, x, t->inner, t->n, n, bytes, turned);
+            x = turned;
+        }
+        for (i = 0; i < n; i++)
+            row[t->type](t, x + i * t->n * bytes, values + (to + i) * bytes,
+                         places ? places + to + i : NULL, bases->scratch);
     }
 }
 
@@ -135,8 +159,12 @@ void native_plan_top_k(native_planner *p, const native_item *item)
     t->n = x->dims[axis];
     t->k = y->dims[axis];
     t->inner = tfr_operand_span(x, axis + 1, x->rank);
-    native_need_scratch(p, 2 * (uint64_t)keys_of_wide(t->k) * sizeof(wide_key));
-    native_add_run(p, run_top_k, t, rows,
+    t->isa = p->isa;
+    t->columns = t->inner == 1 ? 1 : t->n < TURNED / COLUMNS ? COLUMNS : 1;
+    t->turned_at = 2 * keys_of_wide(t->k) * (int64_t)sizeof(wide_key);
+    native_need_scratch(p, (uint64_t)t->turned_at +
+                               (t->inner > 1 ? (uint64_t)(t->columns * t->n) * 8 : 0));
+    native_add_run(p, run_top_k, t, rows / t->inner * ((t->inner + t->columns - 1) / t->columns),
                    (double)tfr_operand_elements(x) * 1.5 + (double)(rows * t->k) * 10.0);
 }
 
