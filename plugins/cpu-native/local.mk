@@ -99,6 +99,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/fold.h \
 	plugins/cpu-native/features.c \
 	plugins/cpu-native/features_encoders.c \
+	plugins/cpu-native/norm_channels.c \
+	plugins/cpu-native/norm_channels.h \
 	plugins/cpu-native/norm_lanes.c \
 	plugins/cpu-native/norm_lanes.h \
 	plugins/cpu-native/pool_lp.c \

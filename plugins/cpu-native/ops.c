@@ -20,6 +20,7 @@
 #include "move.h"
 #include "non_max_suppression.h"
 #include "non_zero.h"
+#include "norm_channels.h"
 #include "norm_lanes.h"
 #include "program.h"
 #include "quantize.h"
@@ -182,6 +183,7 @@ const native_op native_op_rows[] = {
     SOLVE("Inverse", 1, "tfrun"),
     WIDE("IsInf", 20, BIT(F32) | BIT(F64)),
     WIDE("IsNaN", 20, BIT(F32) | BIT(F64) | BIT(F16) | BIT(BF16)),
+    HALF("LRN", 13, lrn, BIT(F32)),
     HALF("LSTM", 22, recurrent, BIT(F32)),
     ML("LabelEncoder", 4, mapper, BIT(F32) | BIT(I64) | BIT(STRING)),
     OWN("LayerNormGrad", 1),
