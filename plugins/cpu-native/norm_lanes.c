@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * norm_lanes.c: LpNormalization, GlobalLpPool and Hardmax. Norms are sums in double, as naive has
- * them: of a row in eight parts, of lanes that lie beside each other together, so that neither
- * waits for its last addition. Eight of anything have a loop of their own, which compilers turn
- * into vectors.
+ * norm_lanes.c: LpNormalization, GlobalLpPool and Hardmax of rows and of lanes that lie beside each
+ * other. Norms are sums in double, as naive has them, by the loops of fold.h. Short rows are turned
+ * to columns, some at a time.
  */
 #include "norm_lanes.h"
 
 #include "lanes.h"
+#include "program_fold.h"
+#include "row_search.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,6 +22,7 @@ typedef struct state {
     native_lanes lanes;
     int64_t p;
     bool wide;
+    const native_isa *isa;
     const void *known;
 } state;
 
@@ -30,204 +32,212 @@ typedef struct work {
     void *to;
 } work;
 
-#define EIGHT(count, body)                                                                         \
-    for (i = 0; i + 8 <= (count); i += 8)                                                          \
-        for (j = 0; j < 8; j++)                                                                    \
-            body;                                                                                  \
-    for (j = 0; i < (count); i++)                                                                  \
-        body;
-
 static double root(int64_t p, double sum)
 {
     return p == 1 ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / (double)p);
 }
 
-static double add_up(const double *sums)
+static double element(const state *s, const void *x, int64_t i)
 {
-    return ((sums[0] + sums[4]) + (sums[1] + sums[5])) +
-           ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+    return s->wide ? ((const double *)x)[i] : (double)((const float *)x)[i];
 }
 
-/*
- * NORMS: of a row, and of `lanes` beside each other, each `step` elements from the next of its own.
- * DIVIDE is how an element x becomes a result, with a norm that is not 0 and its reciprocal.
- */
-#define NORMS(name, type)                                                                          \
-    static double norm_##name(const type *restrict x, int64_t n, int64_t p)                        \
-    {                                                                                              \
-        double sums[8] = {0};                                                                      \
-        int64_t i;                                                                                 \
-        int j;                                                                                     \
-        if (p == 1) {                                                                              \
-            EIGHT(n, sums[j] += fabs((double)x[i + j]))                                            \
-        } else if (p == 2) {                                                                       \
-            EIGHT(n, sums[j] += (double)x[i + j] * (double)x[i + j])                               \
-        } else {                                                                                   \
-            EIGHT(n, sums[j] += pow(fabs((double)x[i + j]), (double)p))                            \
-        }                                                                                          \
-        return root(p, add_up(sums));                                                              \
-    }                                                                                              \
-    static void norms_##name(const type *restrict x, int64_t n, int64_t step, int64_t lanes,       \
-                             int64_t p, double *restrict sums)                                     \
-    {                                                                                              \
-        int64_t i, k;                                                                              \
-        int j;                                                                                     \
-        memset(sums, 0, (size_t)lanes * sizeof *sums);                                             \
-        for (k = 0; k < n; k++, x += step) {                                                       \
-            if (p == 1) {                                                                          \
-                EIGHT(lanes, sums[i + j] += fabs((double)x[i + j]))                                \
-            } else if (p == 2) {                                                                   \
-                EIGHT(lanes, sums[i + j] += (double)x[i + j] * (double)x[i + j])                   \
-            } else {                                                                               \
-                EIGHT(lanes, sums[i + j] += pow(fabs((double)x[i + j]), (double)p))                \
-            }                                                                                      \
-        }                                                                                          \
-        for (i = 0; i < lanes; i++)                                                                \
-            sums[i] = root(p, sums[i]);                                                            \
+static const char *at_of(const state *s, const void *x, int64_t i)
+{
+    return (const char *)x + i * (s->wide ? 8 : 4);
+}
+
+/* Of `lanes` beside each other, whose elements are `inner` from the next of their own. */
+static void find_norms(const state *s, const void *x, int64_t lanes, double *norms)
+{
+    const native_fold_kind kind = s->p == 1 ? NATIVE_FOLD_ABS : NATIVE_FOLD_SQUARE;
+    const native_fold_type type = s->wide ? NATIVE_FOLD_F64 : NATIVE_FOLD_F32;
+    native_fold f = {.x = x, .rows = s->lanes.n, .step = s->lanes.inner, .n = lanes, .to = norms};
+    int64_t i, k;
+
+    for (i = 0; i < lanes; i++)
+        norms[i] = 0;
+    if (s->p <= 2 && s->lanes.inner == 1) {
+        f.rows = 1;
+        f.n = s->lanes.n;
+        s->isa->folds->ones[kind][type](&f);
+    } else if (s->p <= 2) {
+        s->isa->folds->rows[kind][type](&f);
     }
-NORMS(f32, float)
-NORMS(f64, double)
+    for (i = 0; i < lanes; i++) {
+        for (k = 0; s->p > 2 && k < s->lanes.n; k++)
+            norms[i] += pow(fabs(element(s, x, k * s->lanes.inner + i)), (double)s->p);
+        norms[i] = root(s->p, norms[i]);
+    }
+}
 
 /* ---- normalization ---- */
 
-/* Elements of float32 are multiplied: no reciprocal of one of their norms is beyond double. */
-static void scale_f32(const float *restrict x, float *restrict y, int64_t n, double norm)
+/* The reciprocals of norms as float32; false: one is beyond what that has normal numbers for. */
+static bool invert(const double *norms, int64_t n, float *by)
 {
-    const double by = norm == 0 ? 0 : 1 / norm;
+    bool near = true;
     int64_t i;
-    int j;
 
-    EIGHT(n, y[i + j] = (float)((double)x[i + j] * by))
-}
-
-static void scale_f64(const double *restrict x, double *restrict y, int64_t n, double norm)
-{
-    const double by = norm == 0 ? INFINITY : norm;
-    int64_t i;
-    int j;
-
-    EIGHT(n, y[i + j] = x[i + j] / by)
-}
-
-static void scale_lanes_f32(const float *restrict x, float *restrict y, int64_t lanes,
-                            const double *restrict by)
-{
-    int64_t i;
-    int j;
-
-    EIGHT(lanes, y[i + j] = (float)((double)x[i + j] * by[i + j]))
-}
-
-static void scale_lanes_f64(const double *restrict x, double *restrict y, int64_t lanes,
-                            const double *restrict by)
-{
-    int64_t i;
-    int j;
-
-    EIGHT(lanes, y[i + j] = x[i + j] / by[i + j])
+    for (i = 0; i < n; i++) {
+        by[i] = norms[i] == 0 ? 0 : (float)(1 / norms[i]);
+        near &= norms[i] == 0 || (norms[i] > 0x1p-120 && norms[i] < 0x1p120) || isnan(norms[i]);
+    }
+    return near;
 }
 
 static void normalize(const work *w, int64_t at, int64_t lanes)
 {
     const state *s = w->s;
+    const bool row = s->lanes.inner == 1;
+    const int64_t rows = row ? 1 : s->lanes.n, n = row ? s->lanes.n : lanes;
     double norms[NATIVE_LANE_GROUP];
-    int64_t i;
+    float by[NATIVE_LANE_GROUP];
+    const void *from = at_of(s, w->from, at);
+    char *to = (char *)w->to + (at_of(s, w->from, at) - (const char *)w->from);
+    int64_t i, k;
 
-    if (s->lanes.inner == 1 && s->wide) {
-        const double *x = (const double *)w->from + at;
-        scale_f64(x, (double *)w->to + at, s->lanes.n, norm_f64(x, s->lanes.n, s->p));
+    find_norms(s, from, lanes, norms);
+    if (!s->wide && invert(norms, lanes, by)) {
+        for (i = 0; i < rows; i++)
+            s->isa->binary(NATIVE_MUL, (const float *)from + i * s->lanes.inner, 1, by, !row,
+                           (float *)(void *)to + i * s->lanes.inner, n);
         return;
     }
-    if (s->lanes.inner == 1) {
-        const float *x = (const float *)w->from + at;
-        scale_f32(x, (float *)w->to + at, s->lanes.n, norm_f32(x, s->lanes.n, s->p));
-        return;
-    }
-    if (s->wide)
-        norms_f64((const double *)w->from + at, s->lanes.n, s->lanes.inner, lanes, s->p, norms);
-    else
-        norms_f32((const float *)w->from + at, s->lanes.n, s->lanes.inner, lanes, s->p, norms);
     for (i = 0; i < lanes; i++)
-        norms[i] = s->wide ? norms[i] == 0 ? INFINITY : norms[i] : norms[i] == 0 ? 0 : 1 / norms[i];
-    for (i = 0; i < s->lanes.n; i++, at += s->lanes.inner)
-        if (s->wide)
-            scale_lanes_f64((const double *)w->from + at, (double *)w->to + at, lanes, norms);
-        else
-            scale_lanes_f32((const float *)w->from + at, (float *)w->to + at, lanes, norms);
+        norms[i] = norms[i] == 0 ? INFINITY : norms[i];
+    for (i = 0; i < rows; i++) {
+        for (k = 0; k < n; k++) {
+            const int64_t place = i * s->lanes.inner + k;
+            const double y = element(s, from, place) / norms[row ? 0 : k];
+            if (s->wide)
+                ((double *)(void *)to)[place] = y;
+            else
+                ((float *)(void *)to)[place] = (float)y;
+        }
+    }
 }
 
 /* ---- Hardmax ---- */
 
-/*
- * The first greatest element, and the first NaN above all; elements beside each other as vectors
- * of 16 bytes, which any compiler knows.
- */
-#define GREATEST(name, type, bits)                                                                 \
-    typedef type four_##name __attribute__((vector_size(16)));                                     \
-    typedef bits mask_##name __attribute__((vector_size(16)));                                     \
-    static inline four_##name load_##name(const type *x)                                           \
-    {                                                                                              \
-        four_##name v;                                                                             \
-        memcpy(&v, x, sizeof v);                                                                   \
-        return v;                                                                                  \
-    }                                                                                              \
-    static inline four_##name larger_##name(four_##name a, four_##name b)                          \
-    {                                                                                              \
-        const mask_##name m = a > b;                                                               \
-        return (four_##name)(((mask_##name)a & m) | ((mask_##name)b & ~m));                        \
-    }                                                                                              \
-    static int64_t greatest_##name(const type *x, int64_t n, int64_t step)                         \
-    {                                                                                              \
-        enum { LANES = 16 / sizeof(type) };                                                        \
-        four_##name best[2];                                                                       \
-        mask_##name wrong = {0};                                                                   \
-        type max = x[0];                                                                           \
-        bool any = false;                                                                          \
-        int64_t i = 0;                                                                             \
-        int j;                                                                                     \
-        if (step == 1 && n >= 2 * LANES) {                                                         \
-            best[0] = best[1] = load_##name(x);                                                    \
-            for (; i + 2 * LANES <= n; i += 2 * LANES) {                                           \
-                const four_##name a = load_##name(x + i), b = load_##name(x + i + LANES);          \
-                best[0] = larger_##name(a, best[0]);                                               \
-                best[1] = larger_##name(b, best[1]);                                               \
-                wrong |= (a != a) | (b != b);                                                      \
-            }                                                                                      \
-            best[0] = larger_##name(best[0], best[1]);                                             \
-            for (j = 0; j < LANES; j++) {                                                          \
-                max = best[0][j] > max ? best[0][j] : max;                                         \
-                any |= wrong[j] != 0;                                                              \
-            }                                                                                      \
-        }                                                                                          \
-        for (; i < n; i++) {                                                                       \
-            max = x[i * step] > max ? x[i * step] : max;                                           \
-            any |= x[i * step] != x[i * step];                                                     \
-        }                                                                                          \
-        for (i = 0; step == 1 && !any && i + LANES <= n; i += LANES) {                             \
-            const mask_##name m = load_##name(x + i) == max;                                       \
-            bits found = 0;                                                                        \
-            for (j = 0; j < LANES; j++)                                                            \
-                found |= m[j];                                                                     \
-            if (found)                                                                             \
-                break;                                                                             \
-        }                                                                                          \
-        for (; i < n - 1; i++)                                                                     \
-            if (any ? x[i * step] != x[i * step] : x[i * step] == max)                             \
-                break;                                                                             \
-        return i;                                                                                  \
-    }                                                                                              \
-    static void hardmax_##name(const state *s, const type *x, type *y, int64_t lanes)              \
-    {                                                                                              \
-        int64_t i;                                                                                 \
-        if (s->lanes.inner == 1)                                                                   \
-            memset(y, 0, (size_t)s->lanes.n * sizeof *y);                                          \
-        for (i = 0; i < s->lanes.n && s->lanes.inner > 1; i++)                                     \
-            memset(y + i * s->lanes.inner, 0, (size_t)lanes * sizeof *y);                          \
-        for (i = 0; i < lanes; i++)                                                                \
-            y[greatest_##name(x + i, s->lanes.n, s->lanes.inner) * s->lanes.inner + i] = 1;        \
+/* The first greatest element, and the first NaN above all. */
+static int64_t greatest_of_row(const state *s, const void *x)
+{
+    native_fold f = {.x = x, .rows = 1, .n = s->lanes.n};
+    double d;
+    float v;
+
+    if (s->wide) {
+        d = *(const double *)x;
+        f.to = &d;
+        s->isa->folds->ones[NATIVE_FOLD_GREATEST][NATIVE_FOLD_F64](&f);
+        return native_first_f64(x, s->lanes.n, d);
     }
-GREATEST(f32, float, int32_t)
-GREATEST(f64, double, int64_t)
+    v = *(const float *)x;
+    f.to = &v;
+    s->isa->folds->ones[NATIVE_FOLD_GREATEST][NATIVE_FOLD_F32](&f);
+    return native_first_f32(x, s->lanes.n, v);
+}
+
+static void hardmax(const work *w, int64_t at, int64_t lanes)
+{
+    const state *s = w->s;
+    const int64_t inner = s->lanes.inner;
+    const native_fold_type type = s->wide ? NATIVE_FOLD_F64 : NATIVE_FOLD_F32;
+    const size_t width = s->wide ? 8 : 4;
+    const void *from = at_of(s, w->from, at);
+    int64_t places[NATIVE_LANE_GROUP], i;
+
+    if (inner == 1) {
+        memset((char *)w->to + (size_t)at * width, 0, (size_t)s->lanes.n * width);
+        places[0] = greatest_of_row(s, from);
+    } else {
+        for (i = 0; i < s->lanes.n; i++)
+            memset((char *)w->to + (size_t)(at + i * inner) * width, 0, (size_t)lanes * width);
+        s->isa->folds->places[0][0][type](
+            &(native_fold){.x = from, .rows = s->lanes.n, .step = inner, .n = lanes, .to = places});
+    }
+    for (i = 0; i < lanes; i++) {
+        const int64_t place = at + places[i] * inner + i;
+        if (s->wide)
+            ((double *)w->to)[place] = 1;
+        else
+            ((float *)w->to)[place] = 1;
+    }
+}
+
+/* ---- short rows, of which some are turned to columns ---- */
+
+static void turn(const state *s, const void *from, int64_t rows, int64_t n, void *to)
+{
+    native_turn_rows(s->isa, from, n, rows, n, s->wide ? 8 : 4, to);
+}
+
+static void normalize_short(const work *w, const float *from, float *to, int64_t rows)
+{
+    const state *s = w->s;
+    const int64_t n = s->lanes.n;
+    float turned[NATIVE_SHORT * NATIVE_SHORT_ROWS], by[NATIVE_SHORT_ROWS];
+    double norms[NATIVE_SHORT_ROWS];
+    state columns = *s;
+    int64_t i;
+
+    turn(s, from, rows, n, turned);
+    columns.lanes.inner = rows;
+    find_norms(&columns, turned, rows, norms);
+    if (!invert(norms, rows, by)) {
+        for (i = 0; i < rows; i++)
+            normalize(w, from - (const float *)w->from + i * n, 1);
+        return;
+    }
+    for (i = 0; i < n; i++)
+        s->isa->binary(NATIVE_MUL, turned + i * rows, 1, by, 1, turned + i * rows, rows);
+    turn(s, turned, n, rows, to);
+}
+
+static void hardmax_short(const work *w, const char *from, char *to, int64_t rows)
+{
+    const state *s = w->s;
+    const int64_t n = s->lanes.n;
+    const native_fold_type type = s->wide ? NATIVE_FOLD_F64 : NATIVE_FOLD_F32;
+    uint64_t turned[NATIVE_SHORT * NATIVE_SHORT_ROWS];
+    int64_t places[NATIVE_SHORT_ROWS], i;
+
+    turn(s, from, rows, n, turned);
+    s->isa->folds->places[0][0][type](
+        &(native_fold){.x = turned, .rows = n, .step = rows, .n = rows, .to = places});
+    memset(to, 0, (size_t)(rows * n) * (s->wide ? 8 : 4));
+    for (i = 0; i < rows; i++) {
+        if (s->wide)
+            ((double *)(void *)to)[i * n + places[i]] = 1;
+        else
+            ((float *)(void *)to)[i * n + places[i]] = 1;
+    }
+}
+
+static bool is_short(const state *s)
+{
+    return s->lanes.inner == 1 && s->lanes.n <= NATIVE_SHORT &&
+           (s->kind == HARDMAX || (s->kind == NORMALIZE && !s->wide && s->p <= 2));
+}
+
+/* Numbers count rows. */
+static void run_short(const work *w, int64_t begin, int64_t end)
+{
+    const state *s = w->s;
+    const int64_t row = s->lanes.n * (s->wide ? 8 : 4);
+    int64_t n;
+
+    for (; begin < end; begin += n) {
+        const char *from = (const char *)w->from + begin * row;
+        char *to = (char *)w->to + begin * row;
+        n = end - begin < NATIVE_SHORT_ROWS ? end - begin : NATIVE_SHORT_ROWS;
+        if (s->kind == HARDMAX)
+            hardmax_short(w, from, to, n);
+        else
+            normalize_short(w, (const float *)(const void *)from, (float *)(void *)to, n);
+    }
+}
 
 /* ---- all of it ---- */
 
@@ -235,21 +245,26 @@ static void run_groups(void *user, int64_t begin, int64_t end)
 {
     const work *w = user;
     const state *s = w->s;
+    double norm;
 
+    if (is_short(s)) {
+        run_short(w, begin, end);
+        return;
+    }
     for (; begin < end; begin++) {
         int64_t at;
         const int64_t lanes = native_lane_group(&s->lanes, begin, &at);
-        if (s->kind == NORMALIZE)
+        if (s->kind == NORMALIZE) {
             normalize(w, at, lanes);
-        else if (s->kind == HARDMAX && s->wide)
-            hardmax_f64(s, (const double *)w->from + at, (double *)w->to + at, lanes);
-        else if (s->kind == HARDMAX)
-            hardmax_f32(s, (const float *)w->from + at, (float *)w->to + at, lanes);
-        else if (s->wide)
-            ((double *)w->to)[begin] = norm_f64((const double *)w->from + at, s->lanes.n, s->p);
-        else
-            ((float *)w->to)[begin] =
-                (float)norm_f32((const float *)w->from + at, s->lanes.n, s->p);
+        } else if (s->kind == HARDMAX) {
+            hardmax(w, at, lanes);
+        } else {
+            find_norms(s, at_of(s, w->from, at), 1, &norm);
+            if (s->wide)
+                ((double *)w->to)[begin] = norm;
+            else
+                ((float *)w->to)[begin] = (float)norm;
+        }
     }
 }
 
@@ -298,5 +313,6 @@ void native_lanes_prepare(native_build *b, const tfr_call *call)
     }
     s->p = tfr_call_int(call, "p", 2);
     s->wide = x->dtype == TFR_DTYPE_F64;
+    s->isa = b->device->isa;
     s->known = x->data;
 }
