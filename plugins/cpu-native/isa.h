@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "draw.h"
 #include "elementwise.h"
 #include "fold.h"
 #include "pooled.h"
@@ -325,6 +326,7 @@ struct native_isa {
                                                    const native_winograd_end *end);
     const native_pooled_isa *pooled;
     const native_fold_table *folds;
+    const native_draw_table *draws;
     void (*recurrent_step)(const struct native_recurrent_step *step);
     void (*svm_kernels)(const struct native_svm_tile *tile);
     /* the sum of coefficients[v] kernels[v] */

@@ -525,6 +525,8 @@ static inline void store_some(float *to, int64_t n, vec v)
 
 #include "isa_elementwise.h"
 #include "isa_fold.h"
+#include "isa_draw.h"
+#include "isa_softmax.h"
 #include "isa_recurrent.h"
 #include "isa_linear.h"
 #include "isa_svm.h"
@@ -598,6 +600,7 @@ const native_isa ISA_TABLE = {
                         winograd_result_3_BACK},
     .pooled = &pooled_table,
     .folds = &fold_table,
+    .draws = &draw_table,
     .recurrent_step = recurrent_step,
     .svm_kernels = svm_kernels,
     .svm_sum = svm_sum,

@@ -95,6 +95,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/dft_fft.c \
 	plugins/cpu-native/dictionary.c \
 	plugins/cpu-native/dictionary.h \
+	plugins/cpu-native/draw.h \
 	plugins/cpu-native/elementwise.h \
 	plugins/cpu-native/fold.h \
 	plugins/cpu-native/features.c \
@@ -112,6 +113,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/elements.h \
 	plugins/cpu-native/random.c \
 	plugins/cpu-native/random.h \
+	plugins/cpu-native/random_classes.c \
 	plugins/cpu-native/row_search.h \
 	plugins/cpu-native/select.h \
 	plugins/cpu-native/tensor_scatter.c \
@@ -148,6 +150,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_boxes.h \
 	plugins/cpu-native/isa_cast.h \
 	plugins/cpu-native/isa_depthwise.h \
+	plugins/cpu-native/isa_draw.h \
 	plugins/cpu-native/isa_elementwise.h \
 	plugins/cpu-native/isa_elementwise_list.h \
 	plugins/cpu-native/isa_few_outs.h \

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random.c: RandomNormalLike, RandomUniformLike, Bernoulli and Dropout of float32, with
+ * random.c: RandomNormal, RandomUniform, their Like forms, Bernoulli and Dropout of float32, with
  * the numbers that tfrun/plugin_random.h defines, to the bit. The generator has no state, so
- * threads share the elements, and eight blocks of four words are computed beside each other, as
- * vectors.
+ * threads share the elements, and the loops of draw.h compute some blocks beside each other.
  */
 #include "random.h"
+#include "isa.h"
 
 #include <math.h>
 #include <string.h>
-#include <tfrun/plugin_random.h>
 
-enum { BLOCKS = 8, CHUNK = 4 * BLOCKS /* elements */, PART = 4096 /* elements of a thread */ };
+enum { CHUNK = NATIVE_DRAWN /* elements */, PART = 4096 /* of a thread */ };
 
 typedef struct state {
+    const native_isa *isa;
     int64_t n;
-    uint32_t subsequence;
-    bool has_seed, each_run;
-    uint64_t seed;
+    native_seed seed;
     bool normal, compares; /* compares: Bernoulli */
     double a, b;           /* mean and scale, or low and high */
     /* Dropout */
@@ -36,88 +34,63 @@ typedef struct work {
     uint8_t *mask; /* NULL = nobody wants it */
 } work;
 
-static void start(const state *s, const tfr_launch *launch, work *w)
+native_seed native_read_seed(const tfr_call *call)
 {
-    const tfr_random_state *from = launch->random;
+    const tfr_attr *seed = tfr_call_attr(call, "seed");
+    native_seed s = {.subsequence = call->subsequence, .has_seed = seed != NULL};
 
-    w->from = *from;
-    w->subsequence = s->subsequence;
-    if (!s->has_seed)
-        return;
-    w->subsequence = 0;
-    w->from.seed = s->seed;
-    if (!s->each_run) {
-        w->from.step = 0;
-        w->from.pass = 0;
-    }
+    if (seed && seed->type == TFR_ATTR_INT && seed->n == 1)
+        s.seed = (uint64_t)seed->ints[0];
+    else if (seed && seed->type == TFR_ATTR_FLOAT && seed->n == 1)
+        memcpy(&s.seed, seed->floats, sizeof(float));
+    return s;
 }
 
-/* words[i][b] = word i of block first + b, as tfr_random_block has it. */
-static void draw(const work *w, uint64_t first, uint32_t words[4][BLOCKS])
+tfr_random_state native_start_random(const native_seed *seed, const tfr_launch *launch,
+                                     uint32_t *subsequence)
 {
-    uint32_t k0 = (uint32_t)w->from.seed, k1 = (uint32_t)(w->from.seed >> 32);
-    uint32_t *a = words[0], *b = words[1], *c = words[2], *d = words[3];
-    int round, i;
+    tfr_random_state from = *(const tfr_random_state *)launch->random;
 
-    for (i = 0; i < BLOCKS; i++) {
-        a[i] = (uint32_t)(first + (uint64_t)i);
-        b[i] = (uint32_t)((first + (uint64_t)i) >> 32) + (w->from.replica << 16);
-        c[i] = w->subsequence + w->from.pass * 0x9E3779B9u;
-        d[i] = (uint32_t)w->from.step;
+    *subsequence = seed->has_seed ? 0 : seed->subsequence;
+    if (!seed->has_seed)
+        return from;
+    from.seed = seed->seed;
+    if (!seed->each_run) {
+        from.step = 0;
+        from.pass = 0;
     }
-    for (round = 0; round < 10; round++) {
-        for (i = 0; i < BLOCKS; i++) {
-            const uint64_t p0 = (uint64_t)0xD2511F53u * a[i], p1 = (uint64_t)0xCD9E8D57u * c[i];
-            a[i] = (uint32_t)(p1 >> 32) ^ b[i] ^ k0;
-            b[i] = (uint32_t)p1;
-            c[i] = (uint32_t)(p0 >> 32) ^ d[i] ^ k1;
-            d[i] = (uint32_t)p0;
-        }
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
+    return from;
+}
+
+/* Those of chunk i, in the order of elements. */
+static void draw(const work *w, int64_t i, uint32_t words[CHUNK])
+{
+    w->s->isa->draws->words(
+        &(native_draw){.key = {(uint32_t)w->from.seed, (uint32_t)(w->from.seed >> 32)},
+                       .block = (uint64_t)i * NATIVE_DRAW_BLOCKS,
+                       .high = w->from.replica << 16,
+                       .c = w->subsequence + w->from.pass * 0x9E3779B9u,
+                       .d = (uint32_t)w->from.step},
+        words);
 }
 
 /* ---- numbers ---- */
-
-static void fill_normal(const state *s, uint32_t words[4][BLOCKS], float *y)
-{
-    int i, pair;
-
-    for (i = 0; i < BLOCKS; i++)
-        for (pair = 0; pair < 4; pair += 2) {
-            const double length = sqrt(-2 * log(((double)words[pair][i] + 1) * 0x1p-32));
-            const double angle = 2 * 3.14159265358979323846 * (words[pair + 1][i] * 0x1p-32);
-            y[4 * i + pair] = (float)(s->a + s->b * (length * cos(angle)));
-            y[4 * i + pair + 1] = (float)(s->a + s->b * (length * sin(angle)));
-        }
-}
-
-static void fill_uniform(const state *s, uint32_t words[4][BLOCKS], float *y)
-{
-    const double range = s->b - s->a;
-    int i, j;
-
-    for (i = 0; i < BLOCKS; i++)
-        for (j = 0; j < 4; j++)
-            y[4 * i + j] = (float)(s->a + range * ((double)(int32_t)(words[j][i] >> 8) * 0x1p-24));
-}
 
 static void run_chunks(void *user, int64_t begin, int64_t end)
 {
     const work *w = user;
     const state *s = w->s;
-    uint32_t words[4][BLOCKS];
+    uint32_t words[CHUNK];
     float last[CHUNK];
 
     for (; begin < end; begin++) {
         const int64_t at = begin * CHUNK, n = s->n - at < CHUNK ? s->n - at : CHUNK;
         float *y = n < CHUNK ? last : w->y + at;
-        draw(w, (uint64_t)begin * BLOCKS, words);
+        draw(w, begin, words);
         if (s->normal)
-            fill_normal(s, words, y);
+            s->isa->draws->normal(words, s->a, s->b, y);
         else
-            fill_uniform(s, words, y);
+            s->isa->draws->uniform(words, s->a, s->b - s->a, y);
         if (n < CHUNK)
             memcpy(w->y + at, last, (size_t)n * sizeof *y);
     }
@@ -127,14 +100,14 @@ static void run_chunks(void *user, int64_t begin, int64_t end)
 static void compare_chunks(void *user, int64_t begin, int64_t end)
 {
     const work *w = user;
-    uint32_t words[4][BLOCKS];
+    uint32_t words[CHUNK];
 
     for (; begin < end; begin++) {
         const int64_t at = begin * CHUNK, n = w->s->n - at < CHUNK ? w->s->n - at : CHUNK;
         int64_t i;
-        draw(w, (uint64_t)begin * BLOCKS, words);
+        draw(w, begin, words);
         for (i = 0; i < n; i++)
-            w->y[at + i] = (float)(words[i % 4][i / 4] >> 8) * 0x1p-24f < w->x[at + i];
+            w->y[at + i] = (float)(words[i] >> 8) * 0x1p-24f < w->x[at + i];
     }
 }
 
@@ -157,7 +130,7 @@ static int32_t run_random(const tfr_plugin_device *device, void *user, const tfr
     (void)err;
     if (s->compares)
         w.x = launch->args[0].address ? launch->args[0].address : s->known[0];
-    start(s, launch, &w);
+    w.from = native_start_random(&s->seed, launch, &w.subsequence);
     share(device, s->compares ? compare_chunks : run_chunks, &w);
     return TFR_OK;
 }
@@ -170,14 +143,14 @@ static void drop_chunks(void *user, int64_t begin, int64_t end)
     const float scale = (float)(1 / (1 - w->ratio));
     /* u >= ratio, where u is a word of 24 bits: less than this is dropped. */
     const int32_t least = (int32_t)ceil(w->ratio * 0x1p24);
-    uint32_t words[4][BLOCKS];
+    uint32_t words[CHUNK];
 
     for (; begin < end; begin++) {
         const int64_t at = begin * CHUNK, n = w->s->n - at < CHUNK ? w->s->n - at : CHUNK;
         int64_t i;
-        draw(w, (uint64_t)begin * BLOCKS, words);
+        draw(w, begin, words);
         for (i = 0; i < n; i++) {
-            const bool keep = (int32_t)(words[i % 4][i / 4] >> 8) >= least;
+            const bool keep = (int32_t)(words[i] >> 8) >= least;
             w->y[at + i] = keep ? w->x[at + i] * scale : 0;
             if (w->mask)
                 w->mask[at + i] = keep;
@@ -205,30 +178,18 @@ static int32_t run_dropout(const tfr_plugin_device *device, void *user, const tf
     }
     if (!(w.ratio >= 0 && w.ratio <= 1))
         return tfr_fail(err, TFR_EINVAL, "Dropout ratio %g is not in [0, 1)", w.ratio);
-    start(s, launch, &w);
+    w.from = native_start_random(&s->seed, launch, &w.subsequence);
     share(device, drop_chunks, &w);
     return TFR_OK;
 }
 
 /* ---- what they are ---- */
 
-static void read_seed(state *s, const tfr_call *call)
-{
-    const tfr_attr *seed = tfr_call_attr(call, "seed");
-
-    s->subsequence = call->subsequence;
-    s->has_seed = seed != NULL;
-    if (seed && seed->type == TFR_ATTR_INT && seed->n == 1)
-        s->seed = (uint64_t)seed->ints[0];
-    else if (seed && seed->type == TFR_ATTR_FLOAT && seed->n == 1)
-        memcpy(&s->seed, seed->floats, sizeof(float));
-}
-
 void native_random_supports(const tfr_plugin_device *device, const tfr_call *call,
                             tfr_answer *answer)
 {
     (void)device;
-    if (!native_has_type(call, answer))
+    if (call->n_inputs > 0 && !native_has_type(call, answer))
         return;
     if (tfr_call_output(call, 0)->dtype != TFR_DTYPE_F32) {
         tfr_decline(answer, TFR_REASON_DTYPE, "only float32 is drawn here");
@@ -245,7 +206,8 @@ void native_random_prepare(native_build *b, const tfr_call *call)
 
     if (!s)
         return;
-    read_seed(s, call);
+    s->isa = b->device->isa;
+    s->seed = native_read_seed(call);
     s->n = tfr_operand_elements(tfr_call_output(call, 0));
     s->compares = call->name[0] == 'B';
     s->known[0] = s->compares ? tfr_call_input(call, 0)->data : NULL;
@@ -273,8 +235,9 @@ void native_dropout_prepare(native_build *b, const tfr_call *call)
 
     if (!s)
         return;
-    read_seed(s, call);
-    s->each_run = true;
+    s->isa = b->device->isa;
+    s->seed = native_read_seed(call);
+    s->seed.each_run = true;
     s->n = tfr_operand_elements(tfr_call_input(call, 0));
     for (i = 0; i < 3; i++)
         s->known[i] = tfr_call_input(call, i) ? tfr_call_input(call, i)->data : NULL;

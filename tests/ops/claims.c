@@ -15,6 +15,19 @@ typedef struct seen {
     uint32_t tried, taken;
 } seen;
 
+/* Of operand 0, or of what an op without inputs makes. */
+static uint32_t type_bit(const ops_call *call)
+{
+    uint32_t i;
+
+    if (call->plain[0])
+        return 1u << tfr_tensor_dtype(call->plain[0]);
+    for (i = 0; call->n_inputs == 0 && i < call->n_attrs; i++)
+        if (strcmp(call->attrs[i].name, "dtype") == 0)
+            return 1u << call->attrs[i].ints[0];
+    return call->n_inputs == 0 ? 1u << TFR_DTYPE_F32 : 0;
+}
+
 static void try_type(ops_run *run, const ops_case *description, int type, seen *out)
 {
     for (uint64_t seed = 1; seed <= 2 * N_TRIES; seed++) {
@@ -22,7 +35,7 @@ static void try_type(ops_run *run, const ops_case *description, int type, seen *
         tfr_status status;
         ops_call call;
         ops_make(description, seed, type, NULL, &call);
-        uint32_t bit = call.plain[0] ? 1u << tfr_tensor_dtype(call.plain[0]) : 0;
+        uint32_t bit = type_bit(&call);
         /* Known operands make some calls possible. */
         ops_how how = seed % 2 ? OPS_PLAIN : OPS_CONSTANTS;
         if (!(out->taken & bit) &&
@@ -45,6 +58,8 @@ static seen try_op(ops_run *run, const char *domain, const char *op)
             continue;
         for (int type = 0; type < ops_n_types(description); type++)
             try_type(run, description, type, &s);
+        if (ops_n_types(description) == 0)
+            try_type(run, description, -1, &s);
     }
     return s;
 }
