@@ -7,6 +7,8 @@ const ops_case ops_transpose_cases[] = {
      .in = {{OPS_ANY, "~d^R", NULL, "nizh", NULL}, {"i64", "R", "=d^R", NULL, NULL}}},
     {"Expand/shape with ones", .vars = "R=1..4 d=1..5 b=0|1",
      .in = {{OPS_ANY, "d^R", NULL, NULL, NULL}, {"i64", "R", "=(b?d:1)^R", NULL, NULL}}},
+    {"Expand/rows", .vars = "N=1..9 C=1..200",
+     .in = {{OPS_ANY, "N,1", NULL, NULL, NULL}, {"i64", "2", "=N,C", NULL, NULL}}},
     {"Tile", .vars = "R=0..4 d=0..4 t=0..3",
      .in = {{OPS_ANY, "d^R", NULL, "nizh", NULL}, {"i64", "R", "=t^R", NULL, NULL}}},
     {"Tile/large", .vars = "d=1..40 t=1..4",

@@ -34,6 +34,20 @@ typedef struct move {
     int n_outer;
 } move;
 
+/* One number n times, by the line of the cache. */
+static void fill_row(float *to, float x, int64_t n)
+{
+    enum { LINE = 16 };
+    float line[LINE];
+    int64_t i;
+
+    for (i = 0; i < LINE; i++)
+        line[i] = x;
+    for (i = 0; i + LINE <= n; i += LINE)
+        memcpy(to + i, line, sizeof line);
+    memcpy(to + i, line, (size_t)(n - i) * sizeof *to);
+}
+
 static void move_row(const move *m, const float *from, float *to)
 {
     const int last = m->at.rank - 1;
@@ -46,6 +60,10 @@ static void move_row(const move *m, const float *from, float *to)
     }
     if (step == 1 && to_step == 1) {
         memcpy(to, from, (size_t)n * sizeof *to);
+        return;
+    }
+    if (step == 0 && to_step == 1) {
+        fill_row(to, *from, n);
         return;
     }
     for (i = 0; i < n; i++)

@@ -28,41 +28,20 @@ typedef struct work {
     char *to;
 } work;
 
-#define REPEAT(type)                                                                               \
-    static void repeat_##type(const void *from, void *to, int64_t n)                               \
-    {                                                                                              \
-        const type element = *(const type *)from;                                                  \
-        type *p = to;                                                                              \
-        int64_t i;                                                                                 \
-        for (i = 0; i < n; i++)                                                                    \
-            p[i] = element;                                                                        \
-    }
-typedef struct pair {
-    uint64_t half[2];
-} pair;
-REPEAT(uint16_t)
-REPEAT(uint32_t)
-REPEAT(uint64_t)
-REPEAT(pair)
-
+/* One element many times: a line of the cache of them, as often as there is room. */
 static void repeat(int width, const void *from, void *to, int64_t n)
 {
-    switch (width) {
-    case 1:
-        memset(to, *(const unsigned char *)from, (size_t)n);
-        break;
-    case 2:
-        repeat_uint16_t(from, to, n);
-        break;
-    case 4:
-        repeat_uint32_t(from, to, n);
-        break;
-    case 8:
-        repeat_uint64_t(from, to, n);
-        break;
-    default:
-        repeat_pair(from, to, n);
-    }
+    enum { BYTES = 64 };
+    const int64_t bytes = n * width;
+    char line[BYTES];
+    int64_t i;
+
+    memcpy(line, from, (size_t)width);
+    for (i = width; i < BYTES; i *= 2)
+        memcpy(line + i, line, (size_t)i);
+    for (i = 0; i + BYTES <= bytes; i += BYTES)
+        memcpy((char *)to + i, line, BYTES);
+    memcpy((char *)to + i, line, (size_t)(bytes - i));
 }
 
 static void run_lines(void *user, int64_t begin, int64_t end)
