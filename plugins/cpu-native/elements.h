@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elements.h: GatherElements, GatherND, ScatterElements, ScatterND, ConstantOfShape, Expand. */
+/* elements.h: GatherElements, GatherND, ScatterElements, ScatterND, ConstantOfShape, Expand,
+ * Transpose. */
 #ifndef NATIVE_ELEMENTS_H
 #define NATIVE_ELEMENTS_H
 
@@ -20,5 +21,9 @@ void native_fill_prepare(native_build *b, const tfr_call *call);
 void native_expand_supports(const tfr_plugin_device *device, const tfr_call *call,
                             tfr_answer *answer);
 void native_expand_prepare(native_build *b, const tfr_call *call);
+
+void native_transpose_supports(const tfr_plugin_device *device, const tfr_call *call,
+                               tfr_answer *answer);
+void native_transpose_prepare(native_build *b, const tfr_call *call);
 
 #endif

@@ -119,6 +119,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/tensor_scatter.c \
 	plugins/cpu-native/scatter_fold.c \
 	plugins/cpu-native/scatter_fold.h \
+	plugins/cpu-native/transpose.c \
 	plugins/cpu-native/transpose_expand.c \
 	plugins/cpu-native/batch_norm.c \
 	plugins/cpu-native/batch_norm.h \

@@ -282,7 +282,7 @@ const native_op native_op_rows[] = {
     ITEM("ThresholdedRelu", 22),
     OP("Tile", 13, move, PADDED),
     WIDE("TopK", 24, NUMBERS),
-    WIDE("Transpose", 25, BIT(F32) | BIT(U8) | BIT(I8)),
+    OP("Transpose", 25, transpose, MOVED),
     ML("TreeEnsemble", 5, tree_ensemble, FLOATS),
     ML("TreeEnsembleClassifier", 5, tree_ensemble, NUMBERS),
     ML("TreeEnsembleRegressor", 5, tree_ensemble, NUMBERS),
