@@ -69,16 +69,19 @@ TEST(resized_images_stay_in_integers)
 {
     check("in x ? 20 4 5; const w 24 20 1 1;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
               U8("z", "Conv(q,v)", ".03125", "120")
-                  U8("m", "Resize{mode=linear;axes=2,3}(z,-,-,[8,10])", ".03125", "120") "out m",
-          .03125f, 6);
+                  U8("m", "Resize{mode=linear;axes=2,3}(z,-,-,[8,10])", ".03125", "120")
+                      U8("p", "MaxPool{kernel_shape=2,1}(m)", ".03125", "120") "out p",
+          .03125f, 7);
     check("in x ? 20 4 5; const w 7 20 1 1;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
               S8("z", "Conv(q,v)", ".04", "-20")
-                  S8("m", "Resize{axes=2,3}(z,-,-,[8,15])", ".04", "-20") "out m",
-          .04f, 6);
+                  S8("m", "Resize{axes=2,3}(z,-,-,[8,15])", ".04", "-20")
+                      S8("p", "MaxPool{kernel_shape=2,1}(m)", ".04", "-20") "out p",
+          .04f, 7);
     check("in x ? 20 7 9; const w 35 20 1 1;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
               S8("z", "Conv(q,v)", ".04", "-20")
-                  U8("m", "Resize{mode=cubic;axes=2,3}(z,-,-,[5,12])", ".05", "90") "out m",
-          .05f, 6);
+                  U8("m", "Resize{mode=cubic;axes=2,3}(z,-,-,[5,12])", ".05", "90")
+                      U8("p", "MaxPool{kernel_shape=2,1}(m)", ".05", "90") "out p",
+          .05f, 7);
 }
 
 TEST(batch_norms_are_a_factor_and_a_term_for_each_channel)

@@ -31,17 +31,29 @@ typedef struct native_byte_scale {
     int64_t n;
 } native_byte_scale;
 
-/*
- * Rows of bytes to bytes: the nearest integer to the sum of weights[i] * ((x[i] ^ flip) - from),
- * times factor, limited, plus zero. low and high are less zero.
- */
-typedef struct native_byte_sum {
+/* Rows of bytes: the sum of weights[i] * ((x[i] ^ flip) - from) for each of n. */
+typedef struct native_line_sum {
+    const uint8_t *const *lines;
     const float *weights;
-    float from, factor, low, high;
-    int32_t zero;
+    int n_lines;
+    float from;
     uint8_t flip;
     int64_t n;
-} native_byte_sum;
+} native_line_sum;
+
+/*
+ * Of a row of pixels of n numbers, m pixels of bytes: pixel i is the nearest integers to the sum of
+ * weights[t] times the pixel at[t], of `taps` taps from i * taps on, times factors[i], limited,
+ * plus zero. low and high are less zero.
+ */
+typedef struct native_pixel_sum {
+    const int32_t *at;
+    const float *weights, *factors;
+    int taps;
+    float low, high;
+    int32_t zero;
+    int64_t n, m;
+} native_pixel_sum;
 
 /*
  * Rows of integers, whose sum becomes float32, limit(sum * scale + addend), or bytes, limit(round(
@@ -67,8 +79,9 @@ typedef struct native_int8_isa {
     /* The greatest of n_taps (at least one) for n channels, as bytes of which `flip` is turned
      * around. */
     void (*maxima)(const uint8_t *const *taps, int n_taps, int64_t n, uint8_t flip, uint8_t *to);
-    /* Sums of n_taps rows of bytes. */
-    void (*weigh)(const native_byte_sum *sum, const uint8_t *const *taps, int n_taps, uint8_t *to);
+    /* Sums of bytes below each other, and then beside each other. */
+    void (*add_lines)(const native_line_sum *sum, float *to);
+    void (*add_pixels)(const native_pixel_sum *sum, const float *row, uint8_t *to);
     /* Sums of n_from rows of integers. */
     void (*add_rows)(const native_row_sum *sum, const int32_t *const *from, int n_from, void *to);
     /* Of 0 and the elements that are numbers. */

@@ -190,33 +190,49 @@ static inline uint8_t byte_of(float v, float low, float high, int32_t zero)
     return (uint8_t)(bits + zero);
 }
 
-static inline __attribute__((always_inline)) void weigh_of(const native_byte_sum *s,
-                                                           const uint8_t *const *taps, int n_taps,
-                                                           float none, uint8_t *to, int64_t c,
-                                                           const int n)
+static inline __attribute__((always_inline)) void add_lines_of(const native_line_sum *s, float *to,
+                                                               int64_t c, const int n)
 {
-    const float factor = s->factor, low = s->low, high = s->high;
-    const int32_t zero = s->zero;
+    const float zero = s->from;
     const uint8_t flip = s->flip;
     float sums[BLOCK];
 
     EACH_ALONE for (int j = 0; j < n; j++) sums[j] = 0.0f;
-    for (int i = 0; i < n_taps; i++) {
-        const uint8_t *from = taps[i] + c;
+    for (int i = 0; i < s->n_lines; i++) {
+        const uint8_t *from = s->lines[i] + c;
         const float weight = s->weights[i];
-        EACH_ALONE for (int j = 0; j < n; j++) sums[j] += weight * (float)(from[j] ^ flip);
+        EACH_ALONE for (int j = 0; j < n; j++) sums[j] += weight * ((float)(from[j] ^ flip) - zero);
     }
-    EACH_ALONE for (int j = 0; j < n; j++) to[c + j] =
-        byte_of((sums[j] - none) * factor, low, high, zero);
+    EACH_ALONE for (int j = 0; j < n; j++) to[c + j] = sums[j];
 }
 
-static void weigh(const native_byte_sum *s, const uint8_t *const *taps, int n_taps, uint8_t *to)
+static void add_lines(const native_line_sum *s, float *to)
 {
-    float none = 0; /* what zero points add up to */
+    IN_BLOCKS(s->n, add_lines_of, s, to);
+}
 
-    for (int i = 0; i < n_taps; i++)
-        none += s->weights[i] * s->from;
-    IN_BLOCKS(s->n, weigh_of, s, taps, n_taps, none, to);
+/* Of one pixel, whose taps begin at `tap`. */
+static inline __attribute__((always_inline)) void add_pixels_of(const native_pixel_sum *s,
+                                                                const float *row, int64_t tap,
+                                                                float factor, uint8_t *to,
+                                                                int64_t c, const int n)
+{
+    const float low = s->low, high = s->high;
+    const int32_t zero = s->zero;
+    float sums[BLOCK];
+
+    EACH_ALONE for (int j = 0; j < n; j++) sums[j] = 0.0f;
+    for (int t = 0; t < s->taps; t++) {
+        const float *from = row + s->at[tap + t] * s->n + c, weight = s->weights[tap + t];
+        EACH_ALONE for (int j = 0; j < n; j++) sums[j] += weight * from[j];
+    }
+    EACH_ALONE for (int j = 0; j < n; j++) to[c + j] = byte_of(sums[j] * factor, low, high, zero);
+}
+
+static void add_pixels(const native_pixel_sum *s, const float *row, uint8_t *to)
+{
+    for (int64_t i = 0; i < s->m; i++, to += s->n)
+        IN_BLOCKS(s->n, add_pixels_of, s, row, i * s->taps, s->factors[i], to);
 }
 
 static inline __attribute__((always_inline)) void add_rows_of(const native_row_sum *s,
@@ -286,7 +302,8 @@ const native_int8_isa ISA_TABLE = {
     .scale_bytes = scale_bytes,
     .look_up = look_up,
     .maxima = maxima,
-    .weigh = weigh,
+    .add_lines = add_lines,
+    .add_pixels = add_pixels,
     .add_rows = add_rows,
     .range = range,
 };

@@ -272,14 +272,25 @@ static const native_quant *grid_of_table(const native_ir *ir, const native_item 
     return &in->x;
 }
 
-/* Averages over windows, and resized images. */
+/* Whether the value is but dequantized, for an output of the program. */
+static bool leaves(const native_ir *ir, int value)
+{
+    const native_value *v = &ir->values[value];
+    const native_item *reader = v->readers == 1 ? &ir->items[v->reader] : NULL;
+
+    return v->output ||
+           (reader && reader->kind == NATIVE_ITEM_DEQUANTIZE && ir->values[reader->output].output);
+}
+
+/* Averages over windows, and resized images, if nobody wants these with the channels in front. */
 static void find_weighing(native_ir *ir, const int *makers, int i)
 {
     native_item *item = &ir->items[i], *q = quantizer(ir, i);
     const native_item *from = dequantizer(ir, makers, item->inputs[0]);
     int at;
 
-    if (!q || !from || !native_can_weigh(ir, item, &from->quant, &q->quant))
+    if (!q || !from || (item->kind == NATIVE_ITEM_RESIZE && leaves(ir, q->output)) ||
+        !native_can_weigh(ir, item, &from->quant, &q->quant))
         return;
     at = native_new_integer(ir, &from->quant, &from->quant);
     if (at < 0)

@@ -2,7 +2,7 @@
 /*
  * program_bytes_weigh.c: averages over windows, and resized images, of values of 8 bits whose
  * channels are last. Every pixel is a sum of a few others, whose weights are products of one for
- * its row and one for its column.
+ * its row and one for its column: rows are summed first, in float32, then pixels beside each other.
  */
 #include "program_grid.h"
 #include "resize_axis.h"
@@ -18,10 +18,9 @@ static bool weighs_little(const native_item *item)
     native_resize_rule rule;
 
     if (item->kind == NATIVE_ITEM_POOL)
-        return item->kernel[0] <= MOST_TAPS && item->kernel[1] <= MOST_TAPS &&
-               item->kernel[0] * item->kernel[1] <= MOST_TAPS;
-    return !native_read_resize(item->call, &rule) &&
-           native_resize_taps(&rule, 2) * native_resize_taps(&rule, 3) <= MOST_TAPS;
+        return item->kernel[0] <= MOST_TAPS && item->kernel[1] <= MOST_TAPS;
+    return !native_read_resize(item->call, &rule) && native_resize_taps(&rule, 2) <= MOST_TAPS &&
+           native_resize_taps(&rule, 3) <= MOST_TAPS;
 }
 
 bool native_can_weigh(const native_ir *ir, const native_item *item, const native_quant *x,
@@ -40,35 +39,54 @@ bool native_can_weigh(const native_ir *ir, const native_item *item, const native
 typedef struct weighing {
     native_ref from, to;
     const native_int8_isa *isa;
-    native_byte_sum sum;
+    native_line_sum lines;
+    native_pixel_sum pixels;
     native_axis_map rows, columns; /* taps of weight 0 are outside */
-    bool divides;                  /* by how many are inside */
+    float factor;
+    const float *shares; /* of each column, what is left of the factor; or NULL */
     bool copies;
 } weighing;
 
-static void weigh_pixel(const weighing *f, const uint8_t *image, int64_t row, int64_t column,
-                        uint8_t *to)
+/* Where samples follow each other, rows of pixels begin in steps of so many bytes. */
+static int64_t line_bytes(const weighing *f)
 {
-    const native_axis_map *r = &f->rows, *c = &f->columns;
-    const uint8_t *taps[MOST_TAPS];
-    float weights[MOST_TAPS];
-    native_byte_sum sum = f->sum;
-    int n = 0, i, j;
+    return f->columns.n * f->pixels.n;
+}
+
+static int find_lines(const weighing *f, const uint8_t *image, int64_t row, const uint8_t **lines,
+                      float *weights)
+{
+    const native_axis_map *r = &f->rows;
+    int n = 0, i;
 
     for (i = 0; i < r->taps; i++) {
         const int64_t at = row * r->taps + i;
-        const uint8_t *line = image + r->at[at] * c->n * sum.n;
-        for (j = 0; j < c->taps; j++) {
-            const int64_t tap = column * c->taps + j;
-            taps[n] = line + c->at[tap] * sum.n;
-            weights[n] = r->weight[at] * c->weight[tap];
-            n += weights[n] != 0.0f;
-        }
+        lines[n] = image + r->at[at] * line_bytes(f);
+        weights[n] = r->weight[at];
+        n += weights[n] != 0.0f;
     }
-    sum.weights = weights;
-    if (f->divides && n > 1)
-        sum.factor /= (float)n;
-    f->isa->weigh(&sum, taps, n, to);
+    return n;
+}
+
+static void weigh_row(const weighing *f, const uint8_t *image, int64_t row, float *memory,
+                      uint8_t *to)
+{
+    const uint8_t *lines[MOST_TAPS];
+    float weights[MOST_TAPS], *factors = memory, *sums = memory + f->pixels.m, factor = f->factor;
+    native_line_sum line = f->lines;
+    native_pixel_sum pixel = f->pixels;
+    int64_t i;
+
+    line.lines = lines;
+    line.weights = weights;
+    line.n_lines = find_lines(f, image, row, lines, weights);
+    if (f->shares && line.n_lines > 1)
+        factor /= (float)line.n_lines;
+    for (i = 0; i < pixel.m; i++)
+        factors[i] = f->shares ? factor * f->shares[i] : factor;
+    pixel.factors = factors;
+    f->isa->add_lines(&line, sums);
+    f->isa->add_pixels(&pixel, sums, to);
 }
 
 /* Numbers count samples, in them rows. */
@@ -76,20 +94,18 @@ static void run_weighing(const void *params, const native_bases *bases, int64_t 
 {
     const weighing *f = params;
     const native_axis_map *r = &f->rows, *c = &f->columns;
-    const int64_t n = f->sum.n;
+    const int64_t n = f->pixels.n;
+    int64_t x;
 
     for (; begin < end; begin++) {
         const int64_t row = begin % r->m;
         const uint8_t *image =
-            (const uint8_t *)native_at(bases, &f->from) + begin / r->m * r->n * c->n * n;
+            (const uint8_t *)native_at(bases, &f->from) + begin / r->m * r->n * line_bytes(f);
         uint8_t *to = (uint8_t *)native_at(bases, &f->to) + begin * c->m * n;
-        int64_t x;
-        for (x = 0; x < c->m; x++, to += n) {
-            if (f->copies)
-                memcpy(to, image + (r->at[row] * c->n + c->at[x]) * n, (size_t)n);
-            else
-                weigh_pixel(f, image, row, x, to);
-        }
+        if (!f->copies)
+            weigh_row(f, image, row, (float *)(void *)bases->scratch, to);
+        for (x = 0; f->copies && x < c->m; x++)
+            memcpy(to + x * n, image + r->at[row] * line_bytes(f) + c->at[x] * n, (size_t)n);
     }
 }
 
@@ -114,6 +130,22 @@ static void keep_windows(native_planner *p, const native_item *item, int axis, i
     }
 }
 
+/* An average over the elements that there are: a part of the factor for each column. */
+static void keep_shares(native_planner *p, weighing *f)
+{
+    const native_axis_map *c = &f->columns;
+    float *shares = native_keep(p, (size_t)c->m * sizeof *shares);
+    int64_t i;
+
+    for (i = 0; shares && c->weight && i < c->m; i++) {
+        float n = 0;
+        for (int t = 0; t < c->taps; t++)
+            n += c->weight[i * c->taps + t];
+        shares[i] = n > 1 ? 1.0f / n : 1.0f;
+    }
+    f->shares = shares;
+}
+
 static void keep_maps(native_planner *p, weighing *f, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
@@ -122,9 +154,10 @@ static void keep_maps(native_planner *p, weighing *f, const native_item *item)
     if (item->kind == NATIVE_ITEM_POOL) {
         keep_windows(p, item, 0, x->dims[2], y->dims[2], &f->rows);
         keep_windows(p, item, 1, x->dims[3], y->dims[3], &f->columns);
-        f->divides = !item->count_padding;
         if (item->count_padding)
-            f->sum.factor /= (float)(item->kernel[0] * item->kernel[1]);
+            f->factor /= (float)(item->kernel[0] * item->kernel[1]);
+        else
+            keep_shares(p, f);
         return;
     }
     if (native_read_resize(item->call, &rule))
@@ -145,15 +178,20 @@ void native_plan_weighing(native_planner *p, const native_item *item)
     f->isa = p->ir->device->int8;
     f->from = native_ref_of(p, item->inputs[0]);
     f->to = native_ref_of(p, item->output);
-    f->sum = (native_byte_sum){.factor = from.scale / to.scale, .n = y->dims[1]};
-    f->sum.flip = from.is_signed ? 0x80 : 0;
-    f->sum.from = from.zero + (from.is_signed ? 128 : 0);
-    f->sum.zero = (int32_t)to.zero;
-    f->sum.low = (to.is_signed ? INT8_MIN : 0) - to.zero;
-    f->sum.high = (to.is_signed ? INT8_MAX : UINT8_MAX) - to.zero;
+    f->factor = from.scale / to.scale;
+    f->lines.flip = from.is_signed ? 0x80 : 0;
+    f->lines.from = from.zero + (from.is_signed ? 128 : 0);
+    f->pixels = (native_pixel_sum){.n = y->dims[1], .m = y->dims[3], .zero = (int32_t)to.zero};
+    f->pixels.low = (to.is_signed ? INT8_MIN : 0) - to.zero;
+    f->pixels.high = (to.is_signed ? INT8_MAX : UINT8_MAX) - to.zero;
     keep_maps(p, f, item);
+    f->pixels.at = f->columns.at;
+    f->pixels.weights = f->columns.weight;
+    f->pixels.taps = f->columns.taps;
+    f->lines.n = line_bytes(f);
+    native_need_scratch(p, (uint64_t)(f->pixels.m + f->lines.n) * sizeof(float));
     f->copies = f->rows.taps == 1 && f->columns.taps == 1 && item->kind == NATIVE_ITEM_RESIZE &&
                 native_same_grid(&in->x, &in->y);
     native_add_run(p, run_weighing, f, native_first_dim(p, y) * f->rows.m,
-                   (double)(native_count(p, y) * f->rows.taps * f->columns.taps) * 0.1);
+                   (double)(native_count(p, y) * (f->rows.taps + f->columns.taps)) * 0.1);
 }
