@@ -231,6 +231,35 @@ TEST(residual_sums_join_their_convolution)
           .05f, 6);
 }
 
+/* The second convolution's weights stand in front of a node that ends the first one's program. */
+TEST(weights_are_in_the_program_that_reads_them)
+{
+    static const char text[] =
+        "in x ? 16 9 8; const w 20 16 1 1; const u 7 20 1 1;" WEIGHTS("v", "w") WEIGHTS("t", "u")
+            U8("q", "x", ".008", "128") U8("z", "Relu@naive:0(Conv(q,v))", ".02", "0")
+                U8("y", "Conv(z,t)", ".02", "120") "out y";
+    tfr_program_desc program = {.size = sizeof program};
+    tfr_runtime *runtime = NULL;
+    tfr_session *session;
+    tfr_graph *graph = graph_of_text(text);
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
+    session = new_session(runtime, graph, "native:0");
+    if (!session) {
+        tfr_graph_release(graph);
+        tfr_runtime_release(runtime);
+        SKIP("there is no native backend");
+    }
+    tfr_tensor_release(run(session, graph, 1));
+    CHECK(tfr_session_n_programs(session) == 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        CHECK_OK(tfr_session_program(session, i, &program, &err), &err);
+        CHECK(strstr(program.text, "1 in integers") != NULL);
+    }
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
 /* ---- products -------------------------------------------------------------------------------- */
 
 TEST(products_of_dequantized_values_sum_integers)
@@ -325,6 +354,7 @@ static const test_case cases[] = {
     CASE(convolutions_in_groups_stay_in_integers),
     CASE(weights_of_groups_are_dequantized_once),
     CASE(residual_sums_join_their_convolution),
+    CASE(weights_are_in_the_program_that_reads_them),
     CASE(products_of_dequantized_values_sum_integers),
     CASE(ops_of_integers_are_the_same_items),
     CASE(products_of_dynamic_ranges_are_one_step),

@@ -265,6 +265,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_layout_conv.c \
 	plugins/cpu-native/program_factors.c \
 	plugins/cpu-native/program_images.c \
+	plugins/cpu-native/program_levels.c \
 	plugins/cpu-native/program_lift.c \
 	plugins/cpu-native/program_measure.c \
 	plugins/cpu-native/program_mix.c \

@@ -6,6 +6,7 @@
  *   program_forms.c   which calls items do: the table
  *   program_forms_window.c, program_forms_sums.c, program_forms_elementwise.c
  *                     of convolutions and pools; of products, reductions, norms; of the others
+ *   program_levels.c  which nodes go together where others stand between them
  *   program_ir.c      the lists of items and values
  *   program_read.c    the group becomes a list of items over numbered values
  *   program_read_split.c the nodes that become several items
@@ -86,6 +87,11 @@
 
 const tfr_program_node *native_graph_node(const tfr_program_graph *graph, int i);
 const tfr_program_value *native_graph_value(const tfr_program_graph *graph, int i);
+
+/* ---- program_levels.c ---- */
+
+/* Numbers the groups of the nodes that are taken. */
+void native_level_groups(const tfr_program_graph *graph, tfr_proposal *rows, uint32_t stride);
 
 /* ---- program_forms.c ---- */
 
