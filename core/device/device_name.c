@@ -47,7 +47,7 @@ static const char *name_skip_path(const char *name)
 }
 
 /* Splits NAME[:NUMBER]; without a number it is 0. */
-static bool name_split(const char *name, size_t *bytes, unsigned long *number)
+static bool name_split(const char *name, size_t *bytes, unsigned long long *number)
 {
     const char *colon = strchr(name, ':');
     char *end;
@@ -59,7 +59,7 @@ static bool name_split(const char *name, size_t *bytes, unsigned long *number)
         return true;
     if (!isdigit((unsigned char)colon[1]))
         return false;
-    *number = strtoul(colon + 1, &end, 10);
+    *number = strtoull(colon + 1, &end, 10);
     return !*end && *number < UINT32_MAX;
 }
 
@@ -67,22 +67,22 @@ bool tfr__device_parse(const tfr_runtime *runtime, const char *name, uint32_t *d
                        int32_t *backend)
 {
     char full[64];
-    unsigned long number;
+    unsigned long long number;
     size_t bytes;
     uint32_t d, b;
     const char *rest = name_skip_path(name);
     if (!rest || !name_split(rest, &bytes, &number) || bytes > 40)
         return false;
-    snprintf(full, sizeof full, "%.*s:%lu", (int)bytes, rest, number);
+    snprintf(full, sizeof full, "%.*s:%llu", (int)bytes, rest, number);
     for (d = 0; d < runtime->n_devices; d++)
-        if (strcasecmp(runtime->devices[d].name, full) == 0) {
+        if (strncasecmp(runtime->devices[d].name, full, sizeof full) == 0) {
             *device = d;
             *backend = -1;
             return true;
         }
     for (d = 0; d < runtime->n_devices; d++)
         for (b = 0; b < runtime->devices[d].n_backends; b++)
-            if (strcasecmp(runtime->devices[d].backends[b].name, full) == 0) {
+            if (strncasecmp(runtime->devices[d].backends[b].name, full, sizeof full) == 0) {
                 *device = d;
                 *backend = (int32_t)b;
                 return true;
@@ -95,7 +95,7 @@ static bool name_explain(const tfr_runtime *runtime, const char *name, tfr_err *
 {
     tfr__loader *loader = runtime->loader;
     const char *rest = name_skip_path(name);
-    unsigned long number;
+    unsigned long long number;
     size_t bytes;
     uint32_t i;
     bool told = false;

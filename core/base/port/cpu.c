@@ -124,7 +124,7 @@ static void cpu_init(void)
         snprintf(cpu_self.name, sizeof cpu_self.name, "%.60s processor",
                  uname(&host) == 0 ? host.machine : "unknown");
     if (cpu_read("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", text, 64)) {
-        unsigned long khz = strtoul(text, NULL, 10);
+        unsigned long long khz = strtoull(text, NULL, 10);
         if (khz > 0 && khz < 1000000000)
             cpu_self.clock_khz = (uint32_t)khz;
     }
