@@ -104,6 +104,14 @@ bool tfr__course_fits(const tfr__build *b)
     return fits;
 }
 
+/* Asks for memory that is read soon. */
+static void fetch(const void *from, size_t bytes)
+{
+    for (size_t i = 0; i < bytes + 63; i += 64)
+        __builtin_prefetch((const char *)from + i);
+    atomic_signal_fence(memory_order_seq_cst); /* or gcc thinks that it does nothing */
+}
+
 static void copy_value(tfr__build *b, const item *at)
 {
     const tfr_value v = at->what, from = at->from < 0 ? -2 - at->from : at->from;
@@ -134,14 +142,42 @@ static tfr_status take_group(tfr__build *b, const item *at, bool *same, tfr_err 
     return status;
 }
 
+/* Asks for what inferring node i reads, most of which a run has put out of the caches. */
+static void fetch_node(const tfr__build *b, uint32_t i)
+{
+    const tfr__node *node = tfr__build_node_at(b, i);
+    fetch(&b->nodes[i], sizeof b->nodes[i]);
+    fetch(node->op, sizeof *node->op);
+    fetch(node->attrs.items, node->attrs.n * sizeof *node->attrs.items);
+    fetch(b->nodes[i].attrs.items, b->nodes[i].attrs.n * sizeof *node->attrs.items);
+    for (uint32_t k = 0; k < node->n_inputs + node->n_outputs; k++) {
+        const tfr_value v =
+            k < node->n_inputs ? node->inputs[k] : node->outputs[k - node->n_inputs];
+        if (v == TFR_VALUE_NONE)
+            continue;
+        fetch(&b->types[v], sizeof b->types[v]);
+        fetch(&b->graph->values[v], sizeof b->graph->values[v]);
+        fetch(b->known[v], sizeof *b->known[v]);
+    }
+}
+
 tfr_status tfr__course_take(tfr__build *b, bool *same, tfr_err *err)
 {
     const tfr__course *c = b->course;
+    const tfr__plan *p = b->plan;
     const item *at = c->items;
     tfr_status status = TFR_OK;
     b->is_late = true;
-    for (uint32_t i = 0; i < b->plan->n_live_ins; i++) {
-        const tfr_value v = b->plan->live_ins[i].value;
+    for (uint32_t k = 0; k < c->n_values; k++)
+        if (at[k].from == -1)
+            fetch_node(b, (uint32_t)at[k].what);
+    fetch(p->buffers, p->n_buffers * sizeof *p->buffers);
+    fetch(b->rooms, p->n_buffers * sizeof *b->rooms);
+    fetch(p->steps, p->n_steps * sizeof *p->steps);
+    fetch(p->bound, p->n_steps * sizeof *p->bound);
+    fetch(p->programs, p->n_programs * sizeof *p->programs);
+    for (uint32_t i = 0; i < p->n_live_ins; i++) {
+        const tfr_value v = p->live_ins[i].value;
         memcpy(b->types[v].dims, b->section->values[v]->shape.dims, sizeof b->types[v].dims);
     }
     for (uint32_t n = c->n_values; !status && *same && n; n--, at++)
