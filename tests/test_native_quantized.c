@@ -116,6 +116,10 @@ TEST(convolutions_over_one_axis_and_three_stay_in_integers)
           .2f, 6);
     check("in x ? 16 30; const w 16 16 3;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
               U8("y", "Conv{pads=1,1}(q,v)", ".03", "128")
+                  U8("s", "Slice(y,[3],[9],[1])", ".03", "128") "out s",
+          .03f, 6);
+    check("in x ? 16 30; const w 16 16 3;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              U8("y", "Conv{pads=1,1}(q,v)", ".03", "128")
                   U8("s", "Relu(Add(y,q))", ".04", "0") "out s",
           .04f, 5);
 }

@@ -92,15 +92,19 @@ static void add_view(lift *l, const native_item *of, int from, int to)
     item->output = to;
 }
 
-static bool is_quantizing(const native_item *item)
-{
-    return item->kind == NATIVE_ITEM_QUANTIZE || item->kind == NATIVE_ITEM_DEQUANTIZE;
-}
-
 /* One scale, or those of an axis that stays where it is. */
 static bool keeps_scales(const native_item *item)
 {
     return item->quant.n == 1 || item->quant.axis < 2;
+}
+
+/* What dequantized the value and can do so with other dims, or NULL. */
+static const native_item *dequantizer(const lift *l, int value)
+{
+    const native_item *maker =
+        value < l->n_makers && l->makers[value] >= 0 ? &l->ir->items[l->makers[value]] : NULL;
+
+    return maker && keeps_scales(maker) ? maker : NULL;
 }
 
 static int lifted(lift *l, const native_item *of, int value, int rank);
@@ -120,18 +124,16 @@ static int dequantized(lift *l, const native_item *maker, int rank)
 /* What an item reads, lifted. */
 static int lifted(lift *l, const native_item *of, int value, int rank)
 {
-    native_item maker;
+    const native_item *maker;
     int twin;
 
     if (value < 0 || l->ir->failed)
         return value;
     if (l->twins[value] >= 0)
         return l->twins[value];
-    if (value < l->n_makers && l->makers[value] >= 0 && l->ir->values[value].rank == rank) {
-        maker = l->ir->items[l->makers[value]];
-        if (keeps_scales(&maker))
-            return dequantized(l, &maker, rank);
-    }
+    maker = dequantizer(l, value);
+    if (maker && l->ir->values[value].rank == rank)
+        return dequantized(l, maker, rank);
     twin = new_twin(l, value, rank);
     if (!l->ir->failed && !l->ir->values[twin].known)
         add_view(l, of, value, twin);
@@ -188,6 +190,14 @@ static bool spreads_lifted(const native_value *x, const native_value *y)
     return (frames == 1 && rows == 1) || (frames == y->dims[2] && rows == y->dims[3]);
 }
 
+/* Itself, or the integers that it was dequantized from. */
+static bool has_twin(const lift *l, int value)
+{
+    const native_item *maker = dequantizer(l, value);
+
+    return l->twins[value] >= 0 || (maker && l->twins[maker->inputs[0]] >= 0);
+}
+
 /* Element by element, of what has been lifted, of numbers, and of constants that spread over it. */
 static bool follows(const lift *l, const native_item *item)
 {
@@ -196,14 +206,14 @@ static bool follows(const lift *l, const native_item *item)
     int i;
 
     if ((item->kind != NATIVE_ITEM_ACT && item->kind != NATIVE_ITEM_BINARY &&
-         !(is_quantizing(item) && keeps_scales(item))) ||
+         !(item->kind == NATIVE_ITEM_QUANTIZE && keeps_scales(item))) ||
         (y->rank != 3 && y->rank != 5))
         return false;
     for (i = 0; i < item->n_inputs; i++) {
         const native_value *x = &l->ir->values[item->inputs[i]];
-        const bool has_twin = l->twins[item->inputs[i]] >= 0 && !x->known && x->rank == y->rank;
-        any = any || has_twin;
-        if ((!has_twin && !x->known) || (y->rank == 5 && !spreads_lifted(x, y)))
+        const bool twin = has_twin(l, item->inputs[i]) && !x->known && x->rank == y->rank;
+        any = any || twin;
+        if ((!twin && !x->known) || (y->rank == 5 && !spreads_lifted(x, y)))
             return false;
     }
     return any;
