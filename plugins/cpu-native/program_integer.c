@@ -66,11 +66,11 @@ static const native_item *turned(const native_ir *ir, const int *makers, const n
                : NULL;
 }
 
-static bool is_kind(const native_item *item)
+static bool is_kind(const native_ir *ir, const native_item *item)
 {
     return (item->kind == NATIVE_ITEM_CONV && !item->whole[0]) ||
            item->kind == NATIVE_ITEM_DEPTHWISE ||
-           (item->kind == NATIVE_ITEM_CONV_GRAD_INPUT && native_can_turn(item)) ||
+           (item->kind == NATIVE_ITEM_CONV_GRAD_INPUT && native_can_turn(ir, item)) ||
            (item->kind == NATIVE_ITEM_PRODUCT && item->alpha == 1.0f);
 }
 
@@ -217,7 +217,7 @@ void native_find_integers(native_ir *ir)
     }
     native_count_readers(ir);
     for (i = 0; i < ir->n_items && !ir->failed; i++) {
-        if (is_kind(&ir->items[i]) && ir->items[i].integer < 0)
+        if (is_kind(ir, &ir->items[i]) && ir->items[i].integer < 0)
             find_integer(ir, makers, &ir->items[i]);
         else if (ir->items[i].kind == NATIVE_ITEM_PRODUCT && ir->items[i].integer >= 0)
             native_take_scales(ir, makers, i);
@@ -343,7 +343,7 @@ void native_fuse_integers(native_ir *ir)
     native_count_readers(ir);
     makers = find_makers(ir);
     for (i = 0; i < ir->n_items && makers; i++) {
-        if (ir->items[i].integer < 0 || !is_kind(&ir->items[i]) ||
+        if (ir->items[i].integer < 0 || !is_kind(ir, &ir->items[i]) ||
             !ir->integers[ir->items[i].integer].x.scale)
             continue;
         if (take_quantize(ir, i) && take_addition(ir, makers, i))

@@ -65,7 +65,7 @@ void native_find_integers(native_ir *ir);
 void native_fuse_integers(native_ir *ir);
 void native_plan_integer(native_planner *p, const native_item *item);
 /* Of a transposed convolution. */
-bool native_can_turn(const native_item *item);
+bool native_can_turn(const native_ir *ir, const native_item *item);
 void native_plan_integer_turned(native_planner *p, const native_item *item);
 
 /* The only reader of a value, behind item `from`, or NULL. */

@@ -20,14 +20,21 @@ typedef struct turned {
     native_ref source, to;
     native_row_sum sum;
     int64_t in[2], out[2], kernel[2], stride[2], dilation[2], pad[2];
+    /* Of column x of the result: offsets[starts[x]] to offsets[starts[x + 1]], which reach it. */
+    int32_t *starts, *offsets;
     int64_t lanes; /* of a result of float32, which is blocked */
 } turned;
 
-enum { MOST_TAPS = 256 };
+enum { MOST_TAPS = 256, MOST_SUMS = 1 << 24 /* that a product makes */ };
 
-bool native_can_turn(const native_item *item)
+bool native_can_turn(const native_ir *ir, const native_item *item)
 {
-    return item->groups <= 1 && !item->depth.kernel && item->codes < 0 && item->residual < 0 &&
+    const native_value *x = &ir->values[item->inputs[0]], *w = &ir->values[item->inputs[1]];
+
+    return (double)native_elements(x) / (double)x->dims[1] *
+                   ((double)native_elements(w) / (double)w->dims[0]) <=
+               MOST_SUMS &&
+           item->groups <= 1 && !item->depth.kernel && item->codes < 0 && item->residual < 0 &&
            item->kernel[0] <= MOST_TAPS && item->kernel[1] <= MOST_TAPS &&
            item->kernel[0] * item->kernel[1] <= MOST_TAPS;
 }
@@ -44,7 +51,7 @@ static void run_product(const void *params, const native_bases *bases, int64_t b
     native_int8_run(&f->product, &args, bases->scratch, begin, end);
 }
 
-/* The element of an axis whose tap reaches the place, or -1. */
+/* The element of an axis that reaches the place by a tap, or -1. */
 static int64_t origin(const turned *f, int axis, int64_t place, int64_t tap)
 {
     const int64_t at = place + f->pad[axis] - tap * f->dilation[axis];
@@ -53,23 +60,30 @@ static int64_t origin(const turned *f, int axis, int64_t place, int64_t tap)
     return at >= 0 && at % f->stride[axis] == 0 && x < f->in[axis] ? x : -1;
 }
 
-/* Rows of what reaches a pixel of a sample. */
-static int find_rows(const turned *f, const int32_t *sums, int64_t y, int64_t x,
-                     const int32_t **rows)
+/* Where what reaches a row of the result begins, but for its columns, in the sums of a sample. */
+static int find_lines(const turned *f, const int32_t *sums, int64_t y, const int32_t **lines)
 {
-    const int64_t taps = f->kernel[0] * f->kernel[1];
-    int64_t i, j;
+    const int64_t line = f->in[1] * f->kernel[0] * f->kernel[1] * f->sum.n;
+    int64_t i;
     int n = 0;
 
     for (i = 0; i < f->kernel[0]; i++) {
         const int64_t row = origin(f, 0, y, i);
-        for (j = 0; j < f->kernel[1] && row >= 0; j++) {
-            const int64_t column = origin(f, 1, x, j);
-            if (column >= 0)
-                rows[n++] =
-                    sums + ((row * f->in[1] + column) * taps + i * f->kernel[1] + j) * f->sum.n;
-        }
+        if (row >= 0)
+            lines[n++] = sums + row * line + i * f->kernel[1] * f->sum.n;
     }
+    return n;
+}
+
+static int find_rows(const turned *f, const int32_t *const *lines, int n_lines, int64_t x,
+                     const int32_t **rows)
+{
+    int n = 0, i;
+    int32_t k;
+
+    for (i = 0; i < n_lines; i++)
+        for (k = f->starts[x]; k < f->starts[x + 1]; k++)
+            rows[n++] = lines[i] + f->offsets[k];
     return n;
 }
 
@@ -92,7 +106,7 @@ static void run_sums(const void *params, const native_bases *bases, int64_t begi
     const int64_t n = f->sum.n, pixels = f->out[0] * f->out[1];
     const int64_t sample = f->in[0] * f->in[1] * f->kernel[0] * f->kernel[1] * n;
     const int64_t whole = f->lanes ? (n + f->lanes - 1) / f->lanes * f->lanes : n;
-    const int32_t *rows[MOST_TAPS];
+    const int32_t *rows[MOST_TAPS], *lines[MOST_TAPS];
 
     for (; begin < end; begin++) {
         const int64_t image = begin / f->out[0], y = begin % f->out[0];
@@ -101,9 +115,10 @@ static void run_sums(const void *params, const native_bases *bases, int64_t begi
         float *pixel = (float *)(void *)bases->scratch;
         float *floats =
             native_at(bases, &f->to) + image * pixels * whole + y * f->out[1] * f->lanes;
+        const int n_lines = find_lines(f, sums, y, lines);
         int64_t x;
         for (x = 0; x < f->out[1]; x++) {
-            const int some = find_rows(f, sums, y, x, rows);
+            const int some = find_rows(f, lines, n_lines, x, rows);
             f->device->int8->add_rows(&f->sum, rows, some,
                                       f->sum.to_float ? (void *)pixel : (void *)(bytes + x * n));
             if (f->sum.to_float)
@@ -174,6 +189,24 @@ static void plan_product(native_planner *p, turned *f, const native_item *item, 
 }
 
 /* ---- plan ---- */
+
+static void find_columns(native_planner *p, turned *f)
+{
+    const int64_t taps = f->kernel[0] * f->kernel[1];
+    int64_t x, j;
+    int32_t n = 0;
+
+    f->starts = native_keep(p, (size_t)(f->out[1] + 1) * sizeof *f->starts);
+    f->offsets = native_keep(p, (size_t)(f->in[1] * f->kernel[1]) * sizeof *f->offsets);
+    for (x = 0; f->starts && f->offsets && x < f->out[1]; x++) {
+        for (j = 0; j < f->kernel[1]; j++) {
+            const int64_t column = origin(f, 1, x, j);
+            if (column >= 0)
+                f->offsets[n++] = (int32_t)((column * taps + j) * f->sum.n);
+        }
+        f->starts[x + 1] = n;
+    }
+}
 
 static void set_zeros(native_planner *p, turned *f, const native_integer *in, int64_t taps)
 {
@@ -256,6 +289,7 @@ void native_plan_integer_turned(native_planner *p, const native_item *item)
     f->sum.n = y->dims[1];
     f->sum.to_float = !in->y.scale;
     f->lanes = f->sum.to_float ? p->isa->lanes : 0;
+    find_columns(p, f);
     set_zeros(p, f, in, native_taps(item));
     set_sum(p, f, item);
     set_limits(f, item, in);
