@@ -8,6 +8,7 @@
  */
 #include "program.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum {
@@ -75,6 +76,26 @@ static bool has_form(const tfr_call *call)
     return call->n_inputs <= NATIVE_SPAN_INPUTS && tfr_operand_elements(y) > 0;
 }
 
+/* Rows by the first letter of their op, counted from 1: the first one, and the next one of each. A
+ * group that is compiled for each length of a cache would look at the names of all. */
+enum { MOST_ROWS = 1024 };
+static uint16_t first_row[128], next_row[MOST_ROWS];
+static pthread_once_t rows_linked = PTHREAD_ONCE_INIT;
+
+static void link_rows(void)
+{
+    const native_elementwise *rows = native_portable.elementwise;
+    int i = 0;
+
+    while (rows[i].op && i < MOST_ROWS)
+        i++;
+    while (i-- > 0) {
+        uint16_t *first = &first_row[rows[i].op[0] & 127];
+        next_row[i] = *first;
+        *first = (uint16_t)(i + 1);
+    }
+}
+
 /* The number of the row, which is the same for all instruction sets, or -1. */
 static int row_of(const tfr_call *call)
 {
@@ -85,8 +106,9 @@ static int row_of(const tfr_call *call)
     if (call->domain[0] || call->n_outputs != 1 || call->n_inputs == 0 ||
         !tfr_call_input(call, 0) || !tfr_call_output(call, 0))
         return -1;
-    for (i = 0; rows[i].op; i++) {
-        if (rows[i].op[0] == name[0] && strcmp(rows[i].op, name) == 0 && has_types(&rows[i], call))
+    pthread_once(&rows_linked, link_rows);
+    for (i = first_row[name[0] & 127] - 1; i >= 0; i = next_row[i] - 1) {
+        if (strcmp(rows[i].op, name) == 0 && has_types(&rows[i], call))
             return has_form(call) ? i : -1;
     }
     return -1;

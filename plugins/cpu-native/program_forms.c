@@ -8,6 +8,7 @@
 #include "program_half.h"
 #include "program_integer.h"
 
+#include <pthread.h>
 #include <string.h>
 
 static bool any_form(const tfr_call *call)
@@ -161,16 +162,25 @@ static bool has_blocks(const native_form *form, const tfr_call *call)
            (kind == NATIVE_ITEM_BLOCKS) == (tfr_call_int(call, "block_size", 0) != 0);
 }
 
+/* The first row of each letter, counted from 1, for the rows are sorted by that. */
+static uint8_t first_form[128];
+static pthread_once_t forms_counted = PTHREAD_ONCE_INIT;
+
+static void count_forms(void)
+{
+    size_t i = sizeof forms / sizeof forms[0];
+
+    while (i-- > 0)
+        first_form[forms[i].name[0] & 127] = (uint8_t)(i + 1);
+}
+
 const native_form *native_form_of(const tfr_call *call)
 {
     const size_t n = sizeof forms / sizeof forms[0];
-    size_t i = 0, step;
+    size_t i;
 
-    /* The rows are sorted by the first letter: those before it are skipped by halves. */
-    for (step = 64; step > 0; step /= 2) {
-        if (i + step <= n && forms[i + step - 1].name[0] < call->name[0])
-            i += step;
-    }
+    pthread_once(&forms_counted, count_forms);
+    i = first_form[call->name[0] & 127] - (size_t)1; /* without one it is behind all */
     for (; i < n && forms[i].name[0] == call->name[0]; i++) {
         if (strcmp(forms[i].name, call->name) == 0 &&
             strcmp(domain_of(&forms[i]), call->domain) == 0 && has_blocks(&forms[i], call))
