@@ -107,7 +107,7 @@ bool tfr__course_fits(const tfr__build *b)
 /* Asks for memory that is read soon. */
 static void fetch(const void *from, size_t bytes)
 {
-    for (size_t i = 0; i < bytes + 63; i += 64)
+    for (size_t i = 0; i < bytes; i += 64)
         __builtin_prefetch((const char *)from + i);
     atomic_signal_fence(memory_order_seq_cst); /* or gcc thinks that it does nothing */
 }
@@ -146,8 +146,8 @@ static tfr_status take_group(tfr__build *b, const item *at, bool *same, tfr_err 
 static void fetch_node(const tfr__build *b, uint32_t i)
 {
     const tfr__node *node = tfr__build_node_at(b, i);
-    fetch(&b->nodes[i], sizeof b->nodes[i]);
-    fetch(node->op, sizeof *node->op);
+    fetch(&b->nodes[i], offsetof(tfr__build_node, choice));
+    fetch(node->op, 1);
     fetch(node->attrs.items, node->attrs.n * sizeof *node->attrs.items);
     fetch(b->nodes[i].attrs.items, b->nodes[i].attrs.n * sizeof *node->attrs.items);
     for (uint32_t k = 0; k < node->n_inputs + node->n_outputs; k++) {
@@ -156,8 +156,8 @@ static void fetch_node(const tfr__build *b, uint32_t i)
         if (v == TFR_VALUE_NONE)
             continue;
         fetch(&b->types[v], sizeof b->types[v]);
-        fetch(&b->graph->values[v], sizeof b->graph->values[v]);
-        fetch(b->known[v], sizeof *b->known[v]);
+        fetch(&b->graph->values[v], offsetof(tfr__value, type));
+        fetch(b->known[v], offsetof(tfr_tensor, apart));
     }
 }
 
