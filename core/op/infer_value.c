@@ -130,15 +130,16 @@ static tfr_status value_list(tfr__infer *in, tfr_err *err, uint32_t i, uint32_t 
                              const void **data)
 {
     const tfr__type *t = tfr__in(in, i);
+    const int64_t elements = t ? tfr__type_elements(t) : 0;
     tfr__text name, dims;
     if (t && t->rank > 1)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s has shape %s, want a list",
                                tfr__in_name(in, i, &name), tfr__type_text(t, &dims));
-    if (t && tfr__type_elements(t) > max)
+    if (elements > max)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s has %lld elements, want at most %u",
-                               tfr__in_name(in, i, &name), (long long)tfr__type_elements(t), max);
+                               tfr__in_name(in, i, &name), (long long)elements, max);
     TFR__TRY(tfr__value_raw(in, err, i, data));
-    *n = (uint32_t)tfr__type_elements(t);
+    *n = (uint32_t)elements;
     return TFR_OK;
 }
 

@@ -230,7 +230,7 @@ static bool resolve_list(tfr__build *b, uint32_t i, uint32_t depth)
         if (found.v[k].what != TFR__KNOWN)
             return false;
     if (tfr_shape_make(b->types[v].rank, b->types[v].dims, &shape, NULL) ||
-        tfr_tensor_create(TFR_DTYPE_I64, &shape, &b->known[v], NULL))
+        tfr__tensor_create_unset(TFR_DTYPE_I64, &shape, &b->known[v], NULL))
         return false;
     for (uint32_t k = 0; k < found.n; k++)
         ((int64_t *)b->known[v]->data)[k] = found.v[k].v;
@@ -421,12 +421,16 @@ static tfr_status take_inputs(tfr__build *b, const tfr__node *node, tfr_err *err
     return TFR_OK;
 }
 
+enum { FEW_OPERANDS = 6 };
+
 /* The types of what node i makes. */
 static tfr_status infer_types(tfr__build *b, uint32_t i, bool *ends, tfr_err *err)
 {
     const tfr__node *node = tfr__build_node_at(b, i);
     asking ask = {b, node};
-    tfr__type *in = tfr__calloc((size_t)node->n_inputs + node->n_outputs + 1, sizeof *in);
+    const size_t n = (size_t)node->n_inputs + node->n_outputs;
+    tfr__type few[FEW_OPERANDS] = {0};
+    tfr__type *in = n <= FEW_OPERANDS ? few : tfr__calloc(n, sizeof *in);
     tfr__type *out = in ? in + node->n_inputs : NULL;
     tfr__infer infer = {.op = node->op,
                         .node = node->name,
@@ -471,7 +475,8 @@ static tfr_status infer_types(tfr__build *b, uint32_t i, bool *ends, tfr_err *er
         b->types[node->outputs[k]].data = NULL;
         b->dynamic[node->outputs[k]] = out[k].dynamic;
     }
-    tfr__free(in);
+    if (in != few)
+        tfr__free(in);
     return status;
 }
 
