@@ -269,7 +269,7 @@ bool tfr__infer_elements(const tfr__infer *in, tfr__elements *out)
     if (y->rank && (y->dims[0] < 0 || y->dims[0] > TFR__MAX_ELEMENTS))
         return false;
     for (size_t i = 0; !rule && i < sizeof rules / sizeof rules[0]; i++)
-        if (strcmp(rules[i].op, in->op->name) == 0)
+        if (*rules[i].op == *in->op->name && strcmp(rules[i].op, in->op->name) == 0)
             rule = &rules[i];
     if (!rule)
         return false;

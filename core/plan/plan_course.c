@@ -115,10 +115,14 @@ static void fetch(const void *from, size_t bytes)
 static void copy_value(tfr__build *b, const item *at)
 {
     const tfr_value v = at->what, from = at->from < 0 ? -2 - at->from : at->from;
-    b->types[v] = b->types[from];
-    tfr__plan_keep(b->plan, b->known[v]);
-    tfr_tensor_release(b->known[v]);
-    b->known[v] = at->from < 0 ? tfr_tensor_retain(b->known[from]) : NULL;
+    tfr__type *type = &b->types[v];
+    type->rank = b->types[from].rank; /* all else is as it was */
+    memcpy(type->dims, b->types[from].dims, (size_t)type->rank * sizeof *type->dims);
+    if (b->known[v] || at->from < 0) {
+        tfr__plan_keep(b->plan, b->known[v]);
+        tfr_tensor_release(b->known[v]);
+        b->known[v] = at->from < 0 ? tfr_tensor_retain(b->known[from]) : NULL;
+    }
 }
 
 static tfr_status take_group(tfr__build *b, const item *at, bool *same, tfr_err *err)
