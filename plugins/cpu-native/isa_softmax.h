@@ -1,47 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* isa_softmax.h: softmax and its logarithm, of rows and of columns, a part of isa_kernels.h. */
 
+/* A last part of a vector stays in a register: what is stored in parts is slow to read. */
 static void softmax(const float *x, float scale, const float *mask, float *to, int64_t n)
 {
-    vec greatest = V_ALL(-INFINITY), sum = V_ZERO(), k = V_ALL(scale), m;
-    float one;
+    const int64_t some = n % LANES, whole = n - some;
+    const float *from = x;
+    vec greatest = V_ALL(-INFINITY), sum = V_ZERO(), k = V_ALL(scale), last = V_ZERO(), m;
     int64_t i;
 
-    for (i = 0; i < n; i += LANES) {
-        int64_t some = n - i < LANES ? n - i : LANES;
-        vec v = V_MUL(v_some(x, 1, i, some), k);
+    if (some) {
+        last = V_MUL(V_LOAD_SOME(x + whole, some), k);
         if (mask)
-            v = V_ADD(v, v_some(mask, 1, i, some));
-        if (some == LANES) {
+            last = V_ADD(last, V_LOAD_SOME(mask + whole, some));
+        greatest = V_SOME_OR(last, some, -INFINITY);
+    }
+    if (mask || scale != 1.0f) {
+        for (i = 0; i < whole; i += LANES) {
+            vec v = V_MUL(V_LOAD(x + i), k);
+            if (mask)
+                v = V_ADD(v, V_LOAD(mask + i));
             V_STORE(to + i, v);
             greatest = V_MAX(greatest, v);
-        } else {
-            V_STORE_SOME(to + i, some, v);
-            greatest = V_MAX(greatest, V_SOME_OR(v, some, -INFINITY));
         }
+        from = to;
+    } else {
+        for (i = 0; i < whole; i += LANES)
+            greatest = V_MAX(greatest, V_LOAD(x + i));
     }
-    one = V_GREATEST(greatest);
-    m = V_ALL(one);
-    for (i = 0; i < n; i += LANES) {
-        int64_t some = n - i < LANES ? n - i : LANES;
-        vec v = v_exp_or_0(V_SUB(v_some(to, 1, i, some), m));
-        if (some == LANES) {
-            V_STORE(to + i, v);
-            sum = V_ADD(sum, v);
-        } else {
-            V_STORE_SOME(to + i, some, v);
-            sum = V_ADD(sum, V_SOME_OR(v, some, 0.0f));
-        }
+    m = V_ALL(V_GREATEST(greatest));
+    for (i = 0; i < whole; i += LANES) {
+        const vec v = v_exp_or_0(V_SUB(V_LOAD(from + i), m));
+        V_STORE(to + i, v);
+        sum = V_ADD(sum, v);
+    }
+    if (some) {
+        last = v_exp_or_0(V_SUB(last, m));
+        sum = V_ADD(sum, V_SOME_OR(last, some, 0.0f));
     }
     m = V_ALL(1.0f / V_SUM(sum));
-    for (i = 0; i < n; i += LANES) {
-        int64_t some = n - i < LANES ? n - i : LANES;
-        vec v = V_MUL(v_some(to, 1, i, some), m);
-        if (some == LANES)
-            V_STORE(to + i, v);
-        else
-            V_STORE_SOME(to + i, some, v);
-    }
+    for (i = 0; i < whole; i += LANES)
+        V_STORE(to + i, V_MUL(V_LOAD(to + i), m));
+    if (some)
+        V_STORE_SOME(to + whole, some, V_MUL(last, m));
 }
 
 static void softmax_columns(const float *x, int64_t step, float *to, int64_t n, int64_t columns)
@@ -70,31 +71,34 @@ enum { SUM_VECTORS = 64 }; /* that are added up in float32 */
 
 static void log_softmax(const float *x, float *to, int64_t n)
 {
-    vec greatest = V_ALL(-INFINITY), m, all;
+    const int64_t some = n % LANES, whole = n - some;
+    vec greatest = V_ALL(-INFINITY), last = V_ZERO(), m, all;
     double sum = 0.0;
     int64_t i, end;
 
-    for (i = 0; i < n; i += LANES) {
-        const int64_t some = n - i < LANES ? n - i : LANES;
-        const vec v = v_some(x, 1, i, some);
-        greatest = V_MAX(greatest, some == LANES ? v : V_SOME_OR(v, some, -INFINITY));
+    if (some) {
+        last = V_LOAD_SOME(x + whole, some);
+        greatest = V_SOME_OR(last, some, -INFINITY);
     }
+    for (i = 0; i < whole; i += LANES)
+        greatest = V_MAX(greatest, V_LOAD(x + i));
     m = V_ALL(V_GREATEST(greatest));
-    for (i = 0; i < n;) {
+    if (some) {
+        last = V_SUB(last, m);
+        sum = (double)V_SUM(V_SOME_OR(v_exp_or_0(last), some, 0.0f));
+    }
+    for (i = 0; i < whole; i = end) {
         vec part = V_ZERO();
-        end = n - i < SUM_VECTORS * LANES ? n : i + SUM_VECTORS * LANES;
-        for (; i < end; i += LANES) {
-            const int64_t some = end - i < LANES ? end - i : LANES;
-            const vec v = v_exp_or_0(V_SUB(v_some(x, 1, i, some), m));
-            part = V_ADD(part, some == LANES ? v : V_SOME_OR(v, some, 0.0f));
-        }
+        end = whole - i < SUM_VECTORS * LANES ? whole : i + SUM_VECTORS * LANES;
+        for (; i < end; i += LANES)
+            part = V_ADD(part, v_exp_or_0(V_SUB(V_LOAD(x + i), m)));
         sum += (double)V_SUM(part);
     }
     all = V_ALL((float)log(sum));
-    for (i = 0; i < n; i += LANES) {
-        const int64_t some = n - i < LANES ? n - i : LANES;
-        store_some(to + i, some, V_SUB(V_SUB(v_some(x, 1, i, some), m), all));
-    }
+    for (i = 0; i < whole; i += LANES)
+        V_STORE(to + i, V_SUB(V_SUB(V_LOAD(x + i), m), all));
+    if (some)
+        V_STORE_SOME(to + whole, some, V_SUB(last, all));
 }
 
 static void log_softmax_columns(const float *x, int64_t step, float *to, int64_t n, int64_t columns)
