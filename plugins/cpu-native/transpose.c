@@ -3,7 +3,7 @@
  * transpose.c: Transpose of elements of whole bytes; that of floats is an item of programs. Dims
  * that stay beside each other are one. Where the last one stays the last, its rows are copied; else
  * it and the one that was the last are a matrix, which is turned a square at a time, so that lines
- * of the cache are read and written while they are near.
+ * of the cache are read and written while they are near. Words count their bytes from the low end.
  */
 #include "elements.h"
 
@@ -12,7 +12,7 @@
 #include "isa.h"
 #include "program.h"
 
-enum { SIDE = 16, PART_BYTES = 16 * 1024 /* of a thread, at least */ };
+enum { SIDE = 64, PART_BYTES = 16 * 1024 /* of a thread, at least */ };
 
 typedef struct group {
     int64_t n, from, to; /* steps in elements */
@@ -37,51 +37,130 @@ typedef struct work {
     char *to;
 } work;
 
+/* ---- squares of bytes and of 16 bits, by shifts in words of 64 bits, two beside each other ---- */
+
+typedef uint64_t words __attribute__((vector_size(16)));
+
+/* What is in the upper part of a, after `by` bits, and in the lower one of b change places. */
+#define SWAP(a, b, by, mask)                                                                       \
+    do {                                                                                           \
+        const words swap = ((a) >> (by) ^ (b)) & (mask);                                           \
+        (b) ^= swap;                                                                               \
+        (a) ^= swap << (by);                                                                       \
+    } while (0)
+
+#define UNROLL _Pragma("GCC unroll 8")
+
+/* Of 8 rows of 16 bytes. */
+static inline void turn_bytes(words *w)
+{
+    UNROLL for (int i = 0; i < 4; i++) SWAP(w[i], w[i + 4], 32, 0x00000000ffffffffu);
+    UNROLL for (int i = 0; i < 2; i++) SWAP(w[i], w[i + 2], 16, 0x0000ffff0000ffffu);
+    UNROLL for (int i = 4; i < 6; i++) SWAP(w[i], w[i + 2], 16, 0x0000ffff0000ffffu);
+    UNROLL for (int i = 0; i < 8; i += 2) SWAP(w[i], w[i + 1], 8, 0x00ff00ff00ff00ffu);
+}
+
+/* Of 4 rows of 8 numbers of 16 bits. */
+static inline void turn_halves(words *w)
+{
+    UNROLL for (int i = 0; i < 2; i++) SWAP(w[i], w[i + 2], 32, 0x00000000ffffffffu);
+    UNROLL for (int i = 0; i < 4; i += 2) SWAP(w[i], w[i + 1], 16, 0x0000ffff0000ffffu);
+}
+
+/* n rows, a constant; steps in bytes. */
+static inline __attribute__((always_inline)) void turn_words(const char *from, int64_t from_step,
+                                                             char *to, int64_t to_step, int n)
+{
+    words w[8];
+    uint64_t half[2];
+
+    UNROLL for (int i = 0; i < n; i++) memcpy(&w[i], from + i * from_step, sizeof w[i]);
+    if (n == 8)
+        turn_bytes(w);
+    else
+        turn_halves(w);
+    UNROLL for (int i = 0; i < n; i++)
+    {
+        memcpy(half, &w[i], sizeof half);
+        memcpy(to + i * to_step, &half[0], sizeof half[0]);
+        memcpy(to + (n + i) * to_step, &half[1], sizeof half[1]);
+    }
+}
+
+static inline bool counts_from_low_end(void)
+{
+    const uint16_t one = 1;
+    uint8_t first;
+
+    memcpy(&first, &one, 1);
+    return first == 1;
+}
+
+/* ---- matrices ---- */
+
 #define TURN(bits)                                                                                 \
-    static void turn_##bits(const state *s, const void *source, void *result)                      \
+    static void turn_##bits(const state *s, const void *source, void *result, int64_t first,       \
+                            int64_t end, int64_t left, int64_t right)                              \
     {                                                                                              \
         const uint##bits##_t *from = source;                                                       \
         uint##bits##_t *to = result;                                                               \
-        int64_t i, j, row, column;                                                                 \
+        int64_t row, column;                                                                       \
                                                                                                    \
-        for (i = 0; i < s->rows; i += SIDE) {                                                      \
-            const int64_t end = s->rows - i < SIDE ? s->rows : i + SIDE;                           \
-            for (j = 0; j < s->cols; j += SIDE) {                                                  \
-                const int64_t last = s->cols - j < SIDE ? s->cols : j + SIDE;                      \
-                for (column = j; column < last; column++)                                          \
-                    for (row = i; row < end; row++)                                                \
-                        to[column * s->to_step + row] = from[row * s->from_step + column];         \
-            }                                                                                      \
-        }                                                                                          \
+        for (column = left; column < right; column++)                                              \
+            for (row = first; row < end; row++)                                                    \
+                to[column * s->to_step + row] = from[row * s->from_step + column];                 \
     }
 TURN(8)
 TURN(16)
 TURN(64)
 
+/* Rows [first, end) and columns [left, right) of elements of 1 or 2 bytes. */
+static void turn_narrow(const state *s, const char *from, char *to, int64_t first, int64_t end,
+                        int64_t left, int64_t right)
+{
+    void (*const rest)(const state *, const void *, void *, int64_t, int64_t, int64_t, int64_t) =
+        s->width == 1 ? turn_8 : turn_16;
+    const int64_t w = s->width, rows = 8 / w, columns = 16 / w;
+    const int64_t whole = counts_from_low_end() ? end - (end - first) % rows : first;
+    const int64_t last = right - (right - left) % columns;
+    int64_t i, j;
+
+    for (j = left; j < last; j += columns)
+        for (i = first; i < whole; i += rows) {
+            const char *x = from + (i * s->from_step + j) * w;
+            char *y = to + (j * s->to_step + i) * w;
+            if (w == 1)
+                turn_words(x, s->from_step, y, s->to_step, 8);
+            else
+                turn_words(x, s->from_step * 2, y, s->to_step * 2, 4);
+        }
+    rest(s, from, to, first, whole, last, right);
+    rest(s, from, to, whole, end, left, right);
+}
+
 static void turn(const state *s, const char *from, char *to)
 {
-    int64_t row, column;
+    int64_t i, j, row, column;
 
-    switch (s->width) {
-    case 1:
-        turn_8(s, from, to);
-        break;
-    case 2:
-        turn_16(s, from, to);
-        break;
-    case 4:
+    if (s->width == 4) {
         s->isa->transpose((const float *)(const void *)from, s->from_step, (float *)(void *)to,
                           s->to_step, s->rows, s->cols);
-        break;
-    case 8:
-        turn_64(s, from, to);
-        break;
-    default:
-        for (column = 0; column < s->cols; column++)
-            for (row = 0; row < s->rows; row++)
-                memcpy(to + (column * s->to_step + row) * s->width,
-                       from + (row * s->from_step + column) * s->width, (size_t)s->width);
+        return;
     }
+    for (i = 0; s->width <= 8 && i < s->rows; i += SIDE) {
+        const int64_t end = s->rows - i < SIDE ? s->rows : i + SIDE;
+        for (j = 0; j < s->cols; j += SIDE) {
+            const int64_t right = s->cols - j < SIDE ? s->cols : j + SIDE;
+            if (s->width == 8)
+                turn_64(s, from, to, i, end, j, right);
+            else
+                turn_narrow(s, from, to, i, end, j, right);
+        }
+    }
+    for (column = 0; s->width > 8 && column < s->cols; column++)
+        for (row = 0; row < s->rows; row++)
+            memcpy(to + (column * s->to_step + row) * s->width,
+                   from + (row * s->from_step + column) * s->width, (size_t)s->width);
 }
 
 static void run_walks(void *user, int64_t begin, int64_t end)
@@ -159,9 +238,9 @@ static void cut(state *s)
     int64_t *side = rows ? &s->rows : &s->cols;
     int64_t part;
 
-    for (part = 2048; part >= 2 * SIDE && *side % part != 0; part -= SIDE)
+    for (part = 2048; part >= SIDE && *side % part != 0; part -= SIDE)
         ;
-    if (s->n_outer > 0 || part < 2 * SIDE || part == *side)
+    if (s->n_outer > 0 || part < SIDE || part == *side)
         return;
     s->walks = *side / part;
     s->outer[s->n_outer++] =
