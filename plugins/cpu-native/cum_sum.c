@@ -9,7 +9,9 @@
 
 #include <string.h>
 
-enum { PART = 16 * 1024 /* elements of a thread, at least */ };
+enum { PART = 16 * 1024 /* elements of a thread, at least */, AT_ONCE = 4 };
+
+#define UNROLL _Pragma("GCC unroll 4")
 
 typedef struct state {
     native_lanes lanes;
@@ -61,19 +63,66 @@ typedef struct work {
         }                                                                                          \
     }
 
+/* Rows that lie one behind the other, AT_ONCE of them, so that their additions do not wait either.
+ */
+#define ROWS(count, out)                                                                           \
+    for (k = 0, place = s->reverse ? n - 1 : 0; k < n; k++, place += step) {                       \
+        UNROLL for (j = 0; j < (count); j++)                                                       \
+        {                                                                                          \
+            const wide next = NEXT(sum[j], (wide)x[j * n + place]);                                \
+            y[j * n + place] = (out);                                                              \
+            sum[j] = next;                                                                         \
+        }                                                                                          \
+    }
+#define ROWS_OF(name, type, wide_type, start)                                                      \
+    static void rows_##name(const state *s, const type *restrict x, type *restrict y,              \
+                            int64_t rows)                                                          \
+    {                                                                                              \
+        typedef wide_type wide;                                                                    \
+        const int64_t n = s->lanes.n, step = s->reverse ? -1 : 1;                                  \
+        int64_t k, place, done;                                                                    \
+        int j;                                                                                     \
+        for (; rows > 0; rows -= done, x += done * n, y += done * n) {                             \
+            wide sum[AT_ONCE];                                                                     \
+            for (j = 0; j < AT_ONCE; j++)                                                          \
+                sum[j] = (start);                                                                  \
+            done = rows < AT_ONCE ? 1 : AT_ONCE;                                                   \
+            if (done > 1 && s->exclusive) {                                                        \
+                ROWS(AT_ONCE, (type)sum[j])                                                        \
+            } else if (done > 1) {                                                                 \
+                ROWS(AT_ONCE, (type)next)                                                          \
+            } else if (s->exclusive) {                                                             \
+                ROWS(1, (type)sum[j])                                                              \
+            } else {                                                                               \
+                ROWS(1, (type)next)                                                                \
+            }                                                                                      \
+        }                                                                                          \
+    }
+#define SCANS(name, type, wide_type, start)                                                        \
+    LANES_OF(name, type, wide_type, start)                                                         \
+    ROWS_OF(name, type, wide_type, start)
+
 #define NEXT(a, b) ((a) + (b))
-LANES_OF(sum_f32, float, double, 0)
-LANES_OF(sum_f64, double, double, 0)
-LANES_OF(sum_i32, int32_t, uint64_t, 0)
-LANES_OF(sum_i64, int64_t, uint64_t, 0)
+SCANS(sum_f32, float, double, 0)
+SCANS(sum_f64, double, double, 0)
+SCANS(sum_i32, int32_t, uint64_t, 0)
+SCANS(sum_i64, int64_t, uint64_t, 0)
 #undef NEXT
 #define NEXT(a, b) ((a) * (b))
-LANES_OF(product_f32, float, double, 1)
-LANES_OF(product_f64, double, double, 1)
-LANES_OF(product_i32, int32_t, uint64_t, 1)
-LANES_OF(product_i64, int64_t, uint64_t, 1)
+SCANS(product_f32, float, double, 1)
+SCANS(product_f64, double, double, 1)
+SCANS(product_i32, int32_t, uint64_t, 1)
+SCANS(product_i64, int64_t, uint64_t, 1)
 
-#define RUN(type) (s->product ? product_##type : sum_##type)(s, w->from, w->to, at, lanes)
+/* Lanes, or if they are rows all of them at once. */
+#define RUN(name, type)                                                                            \
+    if (s->lanes.inner == 1) {                                                                     \
+        (s->product ? rows_product_##name : rows_sum_##name)(s, (const type *)w->from + at,        \
+                                                             (type *)w->to + at, end - begin);     \
+        begin = end;                                                                               \
+    } else {                                                                                       \
+        (s->product ? product_##name : sum_##name)(s, w->from, w->to, at, lanes);                  \
+    }
 
 static void run_groups(void *user, int64_t begin, int64_t end)
 {
@@ -83,14 +132,15 @@ static void run_groups(void *user, int64_t begin, int64_t end)
     for (; begin < end; begin++) {
         int64_t at;
         const int64_t lanes = native_lane_group(&s->lanes, begin, &at);
-        if (s->dtype == TFR_DTYPE_F32)
-            RUN(f32);
-        else if (s->dtype == TFR_DTYPE_F64)
-            RUN(f64);
-        else if (s->dtype == TFR_DTYPE_I32)
-            RUN(i32);
-        else
-            RUN(i64);
+        if (s->dtype == TFR_DTYPE_F32) {
+            RUN(f32, float)
+        } else if (s->dtype == TFR_DTYPE_F64) {
+            RUN(f64, double)
+        } else if (s->dtype == TFR_DTYPE_I32) {
+            RUN(i32, int32_t)
+        } else {
+            RUN(i64, int64_t)
+        }
     }
 }
 
