@@ -76,15 +76,25 @@ static void copy_lines(const work *w, const part *p, int64_t begin, int64_t end)
     const char *from = (const char *)(given ? given : p->known) + p->from_at;
     char *to = (char *)w->launch->args[p->to_arg].address + p->to_at;
     const int last = p->rank - 1;
+    int64_t at[TFR_MAX_RANK], rest = begin;
+    int d;
 
+    for (d = last - 1; d >= 0; rest /= p->dims[d--]) {
+        at[d] = rest % p->dims[d];
+        from += at[d] * p->from[d];
+        to += at[d] * p->to[d];
+    }
     for (; begin < end; begin++) {
-        int64_t rest = begin, x = 0, y = 0;
-        int d;
-        for (d = last - 1; d >= 0; rest /= p->dims[d--]) {
-            x += rest % p->dims[d] * p->from[d];
-            y += rest % p->dims[d] * p->to[d];
+        copy_line(w->s->width, from, p->from[last], to, p->to[last], p->dims[last]);
+        for (d = last - 1; d >= 0; d--) {
+            from += p->from[d];
+            to += p->to[d];
+            if (++at[d] < p->dims[d])
+                break;
+            from -= at[d] * p->from[d];
+            to -= at[d] * p->to[d];
+            at[d] = 0;
         }
-        copy_line(w->s->width, from + x, p->from[last], to + y, p->to[last], p->dims[last]);
     }
 }
 

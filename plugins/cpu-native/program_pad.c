@@ -129,12 +129,28 @@ static void fill(char *to, const char *number, int64_t size, int64_t bytes)
     }
 }
 
+/* Of elements of so many bytes, as one of which the value is. */
+#define MOVE_PLACES(width)                                                                         \
+    case width:                                                                                    \
+        for (; begin < end; begin++)                                                               \
+            memcpy(to + begin * (width),                                                           \
+                   places[begin] < 0 ? value : from + places[begin] * (int64_t)(width), width);    \
+        return;
+
 /* Places [begin, end) of a row, one by one. */
 static void move_places(const pad *s, const char *from, char *to, const char *value, int64_t begin,
                         int64_t end)
 {
     const int32_t *places = s->places[s->rank - 1];
 
+    switch (s->size == s->bytes ? s->bytes : 0) {
+        MOVE_PLACES(1)
+        MOVE_PLACES(2)
+        MOVE_PLACES(4)
+        MOVE_PLACES(8)
+    default:
+        break;
+    }
     for (; begin < end; begin++) {
         if (places[begin] < 0)
             fill(to + begin * s->bytes, value, s->size, s->bytes);
@@ -152,17 +168,19 @@ static void run_pad(const void *params, const native_bases *bases, int64_t begin
     const char *data = (const char *)native_at(bases, &s->from);
     const char *value = s->has_value ? (const char *)native_at(bases, &s->value) : zeros;
     char *to = (char *)native_at(bases, &s->to) + begin * s->row_bytes;
+    int64_t at[TFR_MAX_RANK], rest = begin;
+    int d;
 
+    for (d = last - 1; d >= 0; rest /= s->dims[d--])
+        at[d] = rest % s->dims[d];
     for (; begin < end; begin++, to += s->row_bytes) {
         const char *from = data;
-        int64_t rest = begin;
-        int d;
         for (d = last - 1; d >= 0 && from; d--) {
-            const int64_t at = rest % s->dims[d];
-            const int64_t place = s->places[d] ? s->places[d][at] : at;
-            rest /= s->dims[d];
+            const int64_t place = s->places[d] ? s->places[d][at[d]] : at[d];
             from = place < 0 ? NULL : from + place * s->steps[d];
         }
+        for (d = last - 1; d >= 0 && ++at[d] == s->dims[d]; d--)
+            at[d] = 0;
         if (!from) {
             fill(to, value, s->size, s->row_bytes);
             continue;
