@@ -109,7 +109,7 @@ static void run_chunk(const native_tiles *c, const native_bases *bases, int g, i
 }
 
 /* Numbers count parts of tiles, in them blocks of tiles, in them groups, in them tiles. */
-static void run_tiles(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+void native_run_tiles(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const native_tiles *c = params;
     const int64_t all = c->samples * c->n_tiles, in_block = c->block_tiles * c->n_groups;
@@ -270,7 +270,7 @@ void native_begin_tiles(native_planner *p, native_tiles *c, const native_item *i
 }
 
 /* Weights that are more than what is computed from and with them are better read by one thread. */
-void native_end_tiles(native_planner *p, native_tiles *c, int64_t outs, int64_t pixels)
+static void end_tiles(native_planner *p, native_tiles *c, int64_t outs, int64_t pixels)
 {
     const int64_t source = c->samples * c->source_sample, to = c->samples * pixels * outs;
     const double flops = 2.0 * (double)(c->samples * pixels * outs) * (double)c->terms;
@@ -280,8 +280,8 @@ void native_end_tiles(native_planner *p, native_tiles *c, int64_t outs, int64_t 
     c->parts =
         outs * c->terms <= (source > to ? source : to) ? native_parts(p, c->samples * pixels) : 1;
 
-    native_add_run(p, run_tiles, c, c->samples * c->n_tiles * c->n_groups, flops / 100.0)->flops =
-        taken * flops;
+    native_add_run(p, native_run_tiles, c, c->samples * c->n_tiles * c->n_groups, flops / 100.0)
+        ->flops = taken * flops;
 }
 
 static int input_or_none(const native_item *item, int i)
@@ -388,7 +388,7 @@ void native_plan_conv(native_planner *p, const native_item *item)
         make_taps(p, c, item, x);
     native_pack_weights(p, c, &pack, item->inputs[1], blocks);
     native_pack_bias(p, c, input_or_none(item, 2), 1.0f, outs, blocks);
-    native_end_tiles(p, c, outs, rows * pixels);
+    end_tiles(p, c, outs, rows * pixels);
 }
 
 /* The terms of a row follow each other. */
@@ -439,5 +439,5 @@ void native_plan_product(native_planner *p, const native_item *item)
         make_depth(p, c);
     native_pack_weights(p, c, &pack, item->inputs[1], blocks);
     native_pack_bias(p, c, input_or_none(item, 2), item->beta, outs, blocks);
-    native_end_tiles(p, c, outs, rows);
+    end_tiles(p, c, outs, rows);
 }

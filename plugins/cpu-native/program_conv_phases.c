@@ -3,13 +3,33 @@
  * program_conv_phases.c: transposed convolutions in steps, phase by phase. Outputs that lie as far
  * apart as the steps have the same taps of the window, those of another phase have others. Each
  * phase is a convolution with weights of its own, which its tiles read one after the other: of a
- * window over all phases they would skip most.
+ * window over all phases they would skip most. One step has the tiles of all.
  *
  * Terms are summed in the order of the window, so that bits are those of one step for all phases.
  */
 #include "program_tiles.h"
 
 #include <string.h>
+
+/* One of them, and those that follow; n: numbers of its tiles. */
+typedef struct phase {
+    native_tiles *tiles;
+    int64_t n;
+    const struct phase *next;
+} phase;
+
+/* Numbers count phases, in them what their tiles count. */
+static void run_phases(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const phase *f;
+
+    for (f = params; f && end > 0; f = f->next) {
+        if (begin < f->n)
+            native_run_tiles(f->tiles, bases, begin, end < f->n ? end : f->n);
+        begin = begin < f->n ? 0 : begin - f->n;
+        end -= f->n;
+    }
+}
 
 /* Known weights of a whole window over two axes, in which each phase has a tap. */
 bool native_has_phases(const native_planner *p, const native_tiles *c, const native_item *item)
@@ -25,10 +45,10 @@ bool native_has_phases(const native_planner *p, const native_tiles *c, const nat
     return has;
 }
 
-/* Of an axis: the first tap of outputs `phase`, phase + stride, ..., and how many they have. */
-static int64_t first_tap(const native_item *item, int axis, int64_t phase, int64_t *n)
+/* Of an axis: the first tap of outputs at, at + stride, ..., and how many they have. */
+static int64_t first_tap(const native_item *item, int axis, int64_t at, int64_t *n)
 {
-    const int64_t first = (phase + item->pad[axis]) % item->stride[axis];
+    const int64_t first = (at + item->pad[axis]) % item->stride[axis];
 
     *n = (item->kernel[axis] - first + item->stride[axis] - 1) / item->stride[axis];
     return first;
@@ -74,21 +94,22 @@ static int64_t tiles_of_phase(const native_tiles *c, const native_item *item, in
     return tile - from;
 }
 
-/* The tiles from `from` on; how many these are. */
-static int64_t plan_phase(native_planner *p, const native_tiles *whole, const native_item *item,
-                          const native_packing *pack, int64_t from)
+/* The phase of tile `from`, whose tiles follow each other. */
+static phase *make_phase(native_planner *p, const native_tiles *whole, const native_item *item,
+                         const native_packing *pack, int64_t from)
 {
-    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    const int64_t width = y->dims[3], n = tiles_of_phase(whole, item, width, from);
+    const native_value *x = &p->ir->values[item->inputs[0]];
+    const int64_t width = p->ir->values[item->output].dims[3];
     const int blocks = whole->first_block[whole->n_groups];
+    phase *f = native_keep(p, sizeof *f);
     native_tiles *c = native_keep(p, sizeof *c);
     native_packing k = *pack;
     int i;
 
-    if (!c)
-        return n;
+    if (!f || !c)
+        return NULL;
     *c = *whole;
-    c->n_tiles = n;
+    c->n_tiles = tiles_of_phase(whole, item, width, from);
     c->first_pixel = whole->first_pixel + from;
     c->places = whole->places + from;
     for (i = 0; i < 2; i++) {
@@ -100,19 +121,34 @@ static int64_t plan_phase(native_planner *p, const native_tiles *whole, const na
     k.taps = k.kernel[0] * k.kernel[1];
     c->n_taps = (int)k.taps;
     c->terms = c->n_in * p->isa->lanes * k.taps;
-    native_make_chunks(p, c, x->dims[1] * x->dims[2] * x->dims[3] * (int64_t)sizeof(float) / n);
+    c->parts = 1;
+    native_make_chunks(p, c,
+                       x->dims[1] * x->dims[2] * x->dims[3] * (int64_t)sizeof(float) / c->n_tiles);
     take_offsets(p, c, whole, &k, from, item->kernel[1]);
     native_pack_weights(p, c, &k, item->inputs[1], blocks);
     native_pack_bias(p, c, item->n_inputs > 2 ? item->inputs[2] : -1, 1.0f, k.outs, blocks);
-    native_end_tiles(p, c, k.outs, c->first_pixel[n] - c->first_pixel[0]);
-    return n;
+    *f = (phase){c, c->samples * c->n_tiles * c->n_groups, NULL};
+    return f;
 }
 
 void native_plan_phases(native_planner *p, const native_tiles *whole, const native_item *item,
                         const native_packing *pack)
 {
-    int64_t tile = 0;
+    const phase *first = NULL;
+    double flops = 0.0;
+    int64_t tile = 0, n = 0;
 
-    while (tile < whole->n_tiles && p->status == TFR_OK)
-        tile += plan_phase(p, whole, item, pack, tile);
+    while (tile < whole->n_tiles) {
+        phase *f = make_phase(p, whole, item, pack, tile);
+        const native_tiles *c = f ? f->tiles : NULL;
+        if (!f)
+            return;
+        f->next = first;
+        first = f;
+        tile += c->n_tiles;
+        n += f->n;
+        flops += 2.0 * (double)(c->first_pixel[c->n_tiles] - c->first_pixel[0]) *
+                 (double)(c->samples * pack->outs) * (double)c->terms;
+    }
+    native_add_run(p, run_phases, first, n, flops / 100.0)->flops = flops;
 }

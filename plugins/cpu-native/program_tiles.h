@@ -83,8 +83,8 @@ bool native_make_tile_table(native_planner *p, native_tiles *c, const native_ite
 bool native_has_phases(const native_planner *p, const native_tiles *c, const native_item *item);
 void native_plan_phases(native_planner *p, const native_tiles *c, const native_item *item,
                         const native_packing *pack);
-/* program_conv.c: adds the steps. */
-void native_end_tiles(native_planner *p, native_tiles *c, int64_t outs, int64_t pixels);
+/* program_conv.c: the step of tiles. */
+void native_run_tiles(const void *params, const native_bases *bases, int64_t begin, int64_t end);
 /* program_conv_weights.c: sets the item's weights, and its bias; value < 0 = it has none. */
 void native_pack_weights(native_planner *p, native_tiles *c, native_packing *k, int value,
                          int64_t blocks);
