@@ -311,6 +311,17 @@ TEST(convolutions_over_one_axis_stay_in_the_program)
           "out Softmax(Transpose{perm=0,2,1}(Tanh(Mul(y,a))))");
 }
 
+TEST(maxima_of_large_windows_stay_in_the_program)
+{
+    check("in x ? 3 33 28; const w 20 3 3 3; const v 4 60 1 1; y = Relu(Conv{strides=2,2}(x,w));"
+          "a = MaxPool{kernel_shape=5,5;pads=2,2,2,2}(y);"
+          "b = MaxPool{kernel_shape=13,13;pads=6,6,6,6}(y); out Conv(Concat{axis=1}(y,a,b),v)");
+    check("in x ? 12 30 41; const w 12 12 3 3; y = Conv(x,w);"
+          "out MaxPool{kernel_shape=7,9;pads=3,0,2,4;strides=1,2;ceil_mode=1}(y)");
+    check("in x ? 12 30 41; const w 12 12 3 3; y = Conv(x,w);"
+          "out Relu(MaxPool{kernel_shape=4,6;pads=1,2,3,4;dilations=3,2}(y))");
+}
+
 TEST(transposed_convolutions_stay_in_the_program)
 {
     static const char *const ends[] = {
@@ -499,6 +510,7 @@ static const test_case cases[] = {
     CASE(a_flattened_picture_is_in_the_order_of_the_standard),
     CASE(fast_convolutions_can_be_turned_off),
     CASE(convolutions_over_one_axis_stay_in_the_program),
+    CASE(maxima_of_large_windows_stay_in_the_program),
     CASE(transposed_convolutions_stay_in_the_program),
     CASE(transposed_convolutions_in_groups_stay_in_the_program),
     CASE(transposed_convolutions_of_one_pixel_are_products),

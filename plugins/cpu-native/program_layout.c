@@ -295,6 +295,8 @@ static void lay_item(native_ir *ir, const native_item *old, const native_item *l
         }
         item.inputs[0] = native_as(ir, item.inputs[0], true);
         ir->values[item.output].blocked = true;
+        if (!ir->failed)
+            native_part_pool(ir, &item);
         break;
     case NATIVE_ITEM_RESIZE: /* as its image lies, if it is read so */
         if (item.integer >= 0)

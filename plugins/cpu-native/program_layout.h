@@ -19,5 +19,7 @@ void native_lay_conv(native_ir *ir, native_item *item);
 void native_lay_conv_grad_filter(native_ir *ir, native_item *item);
 /* Of a CONV whose layout is known. */
 void native_take_steps(native_ir *ir, native_item *conv);
+/* Of a POOL that is blocked. */
+void native_part_pool(native_ir *ir, native_item *pool);
 
 #endif

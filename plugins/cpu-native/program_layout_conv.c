@@ -147,6 +147,50 @@ void native_take_steps(native_ir *ir, native_item *conv)
     conv->stride[0] = conv->stride[1] = 1;
 }
 
+/* Elements that a row of windows takes, each with a place in memory. */
+static int64_t taken(int64_t outputs, int64_t taps)
+{
+    const int64_t of_place = 3;
+
+    return outputs * (taps + of_place);
+}
+
+/*
+ * The maximum of a large window is that of the maxima of its rows, which the windows above and
+ * below have, too: a pool along rows is put in front, and the item goes along columns.
+ */
+void native_part_pool(native_ir *ir, native_item *pool)
+{
+    const native_value *x = &ir->values[pool->inputs[0]], *y = &ir->values[pool->output];
+    const int64_t rows = x->dims[2], outs = y->dims[2], columns = y->dims[3];
+    const int64_t *kernel = pool->kernel;
+    native_item *item;
+    int v;
+
+    if (pool->average || pool->depth.size || pool->depth.kernel || pool->integer >= 0 ||
+        pool->codes >= 0 || x->dtype != TFR_DTYPE_F32 ||
+        4 * (taken(rows, kernel[1]) + taken(outs, kernel[0])) >
+            3 * taken(outs, kernel[0] * kernel[1]))
+        return;
+    v = native_add_value(ir, pool->inputs[0]);
+    if (ir->failed)
+        return;
+    ir->values[v].dims[3] = columns;
+    item = native_new_item(ir, NATIVE_ITEM_POOL);
+    item->node = pool->node;
+    item->n_inputs = 1;
+    item->inputs[0] = pool->inputs[0];
+    item->output = v;
+    item->kernel[0] = item->stride[0] = item->dilation[0] = 1;
+    item->kernel[1] = pool->kernel[1];
+    item->stride[1] = pool->stride[1];
+    item->dilation[1] = pool->dilation[1];
+    item->pad[1] = pool->pad[1];
+    pool->inputs[0] = v;
+    pool->kernel[1] = pool->stride[1] = pool->dilation[1] = 1;
+    pool->pad[1] = 0;
+}
+
 /* dY and X of a convolution, X as that reads it. */
 void native_lay_conv_grad_filter(native_ir *ir, native_item *item)
 {
