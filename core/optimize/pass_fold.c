@@ -60,13 +60,15 @@ static tfr_tensor *fold_known(tfr__rewrite *rw, const tfr__node *node, const tfr
 }
 
 /* In a file weights of integers are small, those in blocks are of products, and who quantizes in a
- * run takes matrices and kernels of 8 bits as they are. */
-static bool stays(const tfr__rewrite *rw, const tfr__node *node, int32_t rank)
+ * run takes matrices and kernels of 8 bits as they are; not weights of the one or two directions of
+ * recurrent ops. */
+static bool stays(const tfr__rewrite *rw, const tfr__node *node, const tfr__type *y)
 {
     const int32_t type = tfr__rewrite_type(rw, node->inputs[0])->dtype;
     return tfr__rewrite_is(node, "DequantizeLinear") &&
            (rw->env->opset || tfr__attr_int(&node->attrs, "block_size", 0) ||
-            (rank >= 2 && rank <= 5 && (type == TFR_DTYPE_U8 || type == TFR_DTYPE_I8) &&
+            (y->rank >= 2 && y->rank <= 5 && (y->rank != 3 || y->dims[0] > 2) &&
+             (type == TFR_DTYPE_U8 || type == TFR_DTYPE_I8) &&
              tfr__rewrite_claimed(rw, "DynamicQuantizeLinear")));
 }
 
@@ -77,7 +79,7 @@ static bool is_foldable(tfr__rewrite *rw, const tfr__node *node, const tfr__type
     int64_t in = 0, out = 0, each;
     if ((node->op->traits & TFR__TRAIT_RANDOM) || !node->n_inputs)
         return false;
-    if (stays(rw, node, outputs->rank))
+    if (stays(rw, node, outputs))
         return false;
     for (uint32_t k = 0; k < node->n_inputs; k++) {
         if (node->inputs[k] == TFR_VALUE_NONE)
