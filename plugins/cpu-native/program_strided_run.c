@@ -80,8 +80,11 @@ static void move_bytes(const move *m, const uint8_t *from, uint8_t *to)
     for (row = 0; row < rows; row++) {
         if (step == 1 && to_step == 1)
             memcpy(to, from, (size_t)n);
-        for (i = 0; i < n && !(step == 1 && to_step == 1); i++)
-            to[i * to_step] = from[i * step];
+        else if (step == 0 && to_step == 1)
+            memset(to, *from, (size_t)n);
+        else
+            for (i = 0; i < n; i++)
+                to[i * to_step] = from[i * step];
         from += 1;
         to += matrix < 0 ? 0 : m->at.to_steps[matrix];
     }
