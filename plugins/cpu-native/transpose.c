@@ -37,7 +37,7 @@ typedef struct work {
     char *to;
 } work;
 
-/* ---- squares of bytes and of 16 bits, by shifts in words of 64 bits, two beside each other ---- */
+/* ---- squares of narrow elements, by shifts in words of 64 bits, two beside each other ---- */
 
 typedef uint64_t words __attribute__((vector_size(16)));
 
