@@ -227,6 +227,22 @@ TEST(nodes_go_where_they_were_measured_to_be_cheapest_and_say_so)
     end(runtime, graph);
 }
 
+TEST(a_view_between_nodes_that_are_moved_has_no_backend)
+{
+    static const uint64_t here[] = {900000, 0, 900000}, there[] = {2000, 0, 2000};
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
+    tfr_graph *graph = graph_of_text("in x 16 16; y = Reshape(Relu(x),[4,64]); out Add(y,y)");
+    put_prices(runtime, graph, "CPU:0", here);
+    put_prices(runtime, graph, "NPU:0", there);
+    tfr_session *session = planned(runtime, graph, NULL);
+    CHECK_STR("NPU:0", row_of(session, 0).device);
+    CHECK_STR("", row_of(session, 1).device);
+    CHECK_STR("NPU:0", row_of(session, 2).device);
+    run(session, 2);
+    tfr_session_destroy(session);
+    end(runtime, graph);
+}
+
 TEST(a_node_between_dear_copies_stays)
 {
     static const uint64_t here[] = {100, 3000, 100}, there[] = {90000, 100, 90000};
@@ -539,6 +555,7 @@ static const test_case cases[] = {
     CASE(without_a_store_no_run_is_timed),
     CASE(a_binding_and_an_accelerator_are_timed_too),
     CASE(nodes_go_where_they_were_measured_to_be_cheapest_and_say_so),
+    CASE(a_view_between_nodes_that_are_moved_has_no_backend),
     CASE(a_node_between_dear_copies_stays),
     CASE(a_link_between_devices_has_its_own_price),
     CASE(a_saving_below_a_twentieth_moves_nothing),

@@ -359,7 +359,7 @@ static tfr_status pricing_solve(pricing *p, tfr_err *err)
         tfr__labeling_price(&p->l, p->labels) >= tfr__labeling_price(&p->l, p->first) / 20 * 19)
         return TFR_OK;
     for (uint32_t i = 0; !status && i < p->l.n_nodes; i++)
-        if (p->labels[i] != p->first[i])
+        if (p->labels[i] != p->first[i] && is_launched(p->b, i))
             status = move(p, i, err);
     return status;
 }
