@@ -191,24 +191,30 @@ static bool has_factors(const native_ir *ir, const native_item *item, const nati
     return true;
 }
 
-/* A batch norm whose numbers are known: a factor and a term for each channel. */
-static void find_norm(native_ir *ir, const int *makers, int i)
+/* The item reads the integers of a DEQUANTIZE, and writes those of a QUANTIZE. */
+static void read_integers(native_ir *ir, native_item *item, const native_item *from, native_item *q)
 {
-    native_item *item = &ir->items[i], *q = quantizer(ir, i);
-    const native_item *from = dequantizer(ir, makers, item->inputs[0]);
-    int at;
+    const int at = native_new_integer(ir, &from->quant, &from->quant);
 
-    if (!q || !from || !item->of_variance || item->residual >= 0 || item->masked ||
-        !native_is_limit(&item->act) || ir->values[item->output].rank != 4 ||
-        !has_factors(ir, item, &from->quant, &q->quant))
-        return;
-    at = native_new_integer(ir, &from->quant, &from->quant);
     if (at < 0)
         return;
     ir->integers[at].y = q->quant;
     item->integer = at;
     item->inputs[0] = from->inputs[0];
     take(ir, item, q);
+}
+
+/* A batch norm whose numbers are known: a factor and a term for each channel. */
+static void find_norm(native_ir *ir, const int *makers, int i)
+{
+    native_item *item = &ir->items[i], *q = quantizer(ir, i);
+    const native_item *from = dequantizer(ir, makers, item->inputs[0]);
+
+    if (!q || !from || !item->of_variance || item->residual >= 0 || item->masked ||
+        !native_is_limit(&item->act) || ir->values[item->output].rank != 4 ||
+        !has_factors(ir, item, &from->quant, &q->quant))
+        return;
+    read_integers(ir, item, from, q);
 }
 
 /* Of the item's operand `of` a number makes a number by itself. */
@@ -287,18 +293,11 @@ static void find_weighing(native_ir *ir, const int *makers, int i)
 {
     native_item *item = &ir->items[i], *q = quantizer(ir, i);
     const native_item *from = dequantizer(ir, makers, item->inputs[0]);
-    int at;
 
     if (!q || !from || (item->kind == NATIVE_ITEM_RESIZE && leaves(ir, q->output)) ||
         !native_can_weigh(ir, item, &from->quant, &q->quant))
         return;
-    at = native_new_integer(ir, &from->quant, &from->quant);
-    if (at < 0)
-        return;
-    ir->integers[at].y = q->quant;
-    item->integer = at;
-    item->inputs[0] = from->inputs[0];
-    take(ir, item, q);
+    read_integers(ir, item, from, q);
 }
 
 /* One after the other until they are quantized: a table. */
