@@ -252,6 +252,8 @@ static bool take_program(const tfr__view *w, tfr__build *b, uint32_t like, uint3
         g->program.program = from->program.program;
         g->program.refs = from->program.refs;
         ++*g->program.refs;
+    } else {
+        tfr__group_free(g); /* there may have been memory for some of it */
     }
     tfr__free(map);
     return equal;
