@@ -344,6 +344,10 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/window.h \
 	$(NULL)
 
+# configure.ac says why.
+tfr_native_isa_avx512 = plugins/cpu-native/tfrun_native_la-isa_avx512.lo
+$(tfr_native_isa_avx512): AM_CFLAGS += $(TFR_AVX512_SANITIZE)
+
 # Unit tests of parts of the plugin link its objects: they take long to compile.
 tfr_native_isa_objects = \
 	plugins/cpu-native/tfrun_native_la-isa.lo \
