@@ -344,4 +344,4 @@ static const test_case cases[] = {
     CASE(loops_are_walked_backwards),           CASE(random_numbers_inside_are_refused),
     CASE(an_op_without_a_rule_inside_is_named),
 };
-TEST_MAIN(cases)
+TEST_MAIN_OF_ONE_THREAD(cases)

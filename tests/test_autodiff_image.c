@@ -469,4 +469,4 @@ static const test_case cases[] = {
     CASE(fourier),
     CASE(convolutions_with_state),
 };
-TEST_MAIN(cases)
+TEST_MAIN_OF_ONE_THREAD(cases)

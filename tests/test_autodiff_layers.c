@@ -312,4 +312,4 @@ static const test_case cases[] = {
     CASE(linear_attention),
     CASE(scales_of_integers),
 };
-TEST_MAIN(cases)
+TEST_MAIN_OF_ONE_THREAD(cases)

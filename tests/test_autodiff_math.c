@@ -152,4 +152,4 @@ static const test_case cases[] = {
     CASE(reductions),
     CASE(products_of_matrices),
 };
-TEST_MAIN(cases)
+TEST_MAIN_OF_ONE_THREAD(cases)

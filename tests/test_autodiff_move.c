@@ -153,4 +153,4 @@ static const test_case cases[] = {
     CASE(reductions_at_indices),
     CASE(equal_elements_share_and_zeros_are_factors),
 };
-TEST_MAIN(cases)
+TEST_MAIN_OF_ONE_THREAD(cases)

@@ -551,4 +551,4 @@ static const test_case cases[] = {
     CASE(products_and_operands_that_do_not_meet_are_refused),
     CASE(odd_numbers_on_every_op_give_a_sound_answer),
 };
-TEST_MAIN(cases)
+TEST_MAIN_OF_ONE_THREAD(cases)

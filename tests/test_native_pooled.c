@@ -518,4 +518,4 @@ static const test_case cases[] = {
     CASE(without_relu_the_gradient_of_the_maxima_is_read_itself),
     CASE(what_codes_cannot_tell_stays_dense),
 };
-TEST_MAIN(cases)
+TEST_MAIN_OF_ONE_THREAD(cases)

@@ -464,4 +464,4 @@ static const test_case cases[] = {
     CASE(gradients_of_the_first_weights_are_the_dense_sums),
     CASE(maxima_have_the_code_of_the_first_of_equals),
 };
-TEST_MAIN(cases)
+TEST_MAIN_OF_ONE_THREAD(cases)

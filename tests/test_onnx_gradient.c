@@ -208,4 +208,4 @@ static const test_case cases[] = {
     CASE(an_op_without_a_rule_is_named),
     CASE(gradients_of_gradients_end_at_a_limit),
 };
-TEST_MAIN(cases)
+TEST_MAIN_OF_ONE_THREAD(cases)

@@ -95,4 +95,4 @@ static const test_case cases[] = {
     CASE(what_a_run_decides_is_not_folded),
     CASE(a_wrong_node_of_constants_is_told_by_the_run),
 };
-TEST_MAIN(cases)
+TEST_MAIN_WITHOUT_TSAN(cases, "its threads are those of the kernels that test_native_programs runs")

@@ -348,4 +348,4 @@ static const test_case cases[] = {
     CASE(a_limit_that_nothing_keeps_is_an_error_and_changes_nothing),
     CASE(a_way_that_there_is_not_is_refused),
 };
-TEST_MAIN(cases)
+TEST_MAIN_WITHOUT_TSAN(cases, "its threads are those of test_train_graph")

@@ -304,4 +304,4 @@ static const test_case cases[] = {
     CASE(gradients_of_small_outputs_are_the_transposed_form),
     CASE(only_windows_of_3_x_3_and_stride_1_are_taken),
 };
-TEST_MAIN(cases)
+TEST_MAIN_OF_ONE_THREAD(cases)

@@ -133,4 +133,4 @@ static const test_case cases[] = {
     CASE(sums_of_blank_pixels_are_exactly_0_before_an_activation_of_a_step),
     CASE(blank_windows_have_the_code_of_the_first_in_a_step),
 };
-TEST_MAIN(cases)
+TEST_MAIN_OF_ONE_THREAD(cases)

@@ -285,4 +285,4 @@ static const test_case cases[] = {
     CASE(units_change_no_bit),
     CASE(nan_and_infinity_reach_their_weights_only),
 };
-TEST_MAIN(cases)
+TEST_MAIN_OF_ONE_THREAD(cases)

@@ -413,4 +413,4 @@ static const test_case cases[] = {
     CASE(whatever_function_fails_the_convolutions_are_right_and_nothing_is_left),
     CASE(nothing_of_cudnn_is_called_for_a_gpu_that_is_lost),
 };
-TEST_MAIN(cases)
+TEST_MAIN_WITHOUT_TSAN(cases, "its streams are those of cuda/test_ends")

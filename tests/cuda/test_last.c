@@ -265,4 +265,4 @@ static const test_case cases[] = {
     CASE(in_a_training_of_the_guides_network_images_are_converted_once),
     CASE(batch_norms_in_a_training_convert_no_images),
 };
-TEST_MAIN(cases)
+TEST_MAIN_WITHOUT_TSAN(cases, "its streams are those of cuda/test_programs")

@@ -296,4 +296,4 @@ static const test_case cases[] = {
     CASE(when_a_call_of_a_step_fails_the_step_says_so_and_everything_is_given_back),
     CASE(a_training_goes_on_or_ends_well_whichever_function_fails),
 };
-TEST_MAIN(cases)
+TEST_MAIN_WITHOUT_TSAN(cases, "its streams are those of cuda/test_held")
