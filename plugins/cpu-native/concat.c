@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "copy_rows.h"
 #include "program_half.h"
 
 enum { PART_BYTES = 16 * 1024 /* that a thread copies at once, at least */ };
@@ -55,9 +56,7 @@ COPY(pair)
 static void copy_line(int width, const char *from, int64_t from_step, char *to, int64_t to_step,
                       int64_t n)
 {
-    if (from_step == width && to_step == width)
-        memcpy(to, from, (size_t)(n * width));
-    else if (width == 1)
+    if (width == 1)
         copy_uint8_t(from, from_step, to, to_step, n);
     else if (width == 2)
         copy_uint16_t(from, from_step, to, to_step, n);
@@ -69,6 +68,22 @@ static void copy_line(int width, const char *from, int64_t from_step, char *to, 
         copy_pair(from, from_step, to, to_step, n);
 }
 
+/* n lines of a part along its last dim but one. */
+static void copy_some(const work *w, const part *p, const char *from, char *to, int64_t n)
+{
+    const int last = p->rank - 1;
+    const int64_t from_step = last > 0 ? p->from[last - 1] : 0;
+    const int64_t to_step = last > 0 ? p->to[last - 1] : 0;
+    const int width = w->s->width;
+
+    if (p->from[last] == width && p->to[last] == width) {
+        native_copy_rows(from, from_step, to, to_step, p->dims[last] * width, n);
+        return;
+    }
+    for (; n > 0; n--, from += from_step, to += to_step)
+        copy_line(width, from, p->from[last], to, p->to[last], p->dims[last]);
+}
+
 /* Lines [begin, end) of a part, counted from its first. */
 static void copy_lines(const work *w, const part *p, int64_t begin, int64_t end)
 {
@@ -76,25 +91,19 @@ static void copy_lines(const work *w, const part *p, int64_t begin, int64_t end)
     const char *from = (const char *)(given ? given : p->known) + p->from_at;
     char *to = (char *)w->launch->args[p->to_arg].address + p->to_at;
     const int last = p->rank - 1;
-    int64_t at[TFR_MAX_RANK], rest = begin;
+    const int64_t row = last > 0 ? p->dims[last - 1] : 1;
+    int64_t n;
     int d;
 
-    for (d = last - 1; d >= 0; rest /= p->dims[d--]) {
-        at[d] = rest % p->dims[d];
-        from += at[d] * p->from[d];
-        to += at[d] * p->to[d];
-    }
-    for (; begin < end; begin++) {
-        copy_line(w->s->width, from, p->from[last], to, p->to[last], p->dims[last]);
-        for (d = last - 1; d >= 0; d--) {
-            from += p->from[d];
-            to += p->to[d];
-            if (++at[d] < p->dims[d])
-                break;
-            from -= at[d] * p->from[d];
-            to -= at[d] * p->to[d];
-            at[d] = 0;
+    for (; begin < end; begin += n) {
+        const int64_t left = row - begin % row;
+        int64_t rest = begin, from_at = 0, to_at = 0;
+        for (d = last - 1; d >= 0; rest /= p->dims[d--]) {
+            from_at += rest % p->dims[d] * p->from[d];
+            to_at += rest % p->dims[d] * p->to[d];
         }
+        n = end - begin < left ? end - begin : left;
+        copy_some(w, p, from + from_at, to + to_at, n);
     }
 }
 
@@ -151,10 +160,16 @@ static bool is_done(const tfr_call *call)
             (tfr_call_ints(call, "starts", rank) && tfr_call_ints(call, "steps", rank)));
 }
 
+/* Elements of half that only move stay as they are. */
+static bool is_item(const tfr_call *call)
+{
+    return native_find_any_form(call) && !(native_has_half(call) && is_done(call));
+}
+
 void native_concat_supports(const tfr_plugin_device *device, const tfr_call *call,
                             tfr_answer *answer)
 {
-    if (native_find_any_form(call))
+    if (is_item(call))
         native_item_supports(device, call, answer);
     else if (!is_done(call))
         tfr_decline(answer, TFR_REASON_DTYPE,
@@ -273,7 +288,7 @@ void native_concat_prepare(native_build *b, const tfr_call *call)
     state *s;
     int i;
 
-    if (native_find_any_form(call)) {
+    if (is_item(call)) {
         native_item_prepare(b, call);
         return;
     }

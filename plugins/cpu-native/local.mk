@@ -121,10 +121,15 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/scatter_fold.h \
 	plugins/cpu-native/transpose.c \
 	plugins/cpu-native/transpose_expand.c \
+	plugins/cpu-native/turn.h \
+	plugins/cpu-native/turn_avx2.c \
+	plugins/cpu-native/turn_loops.h \
+	plugins/cpu-native/turn_portable.c \
 	plugins/cpu-native/batch_norm.c \
 	plugins/cpu-native/batch_norm.h \
 	plugins/cpu-native/concat.c \
 	plugins/cpu-native/concat.h \
+	plugins/cpu-native/copy_rows.h \
 	plugins/cpu-native/gather.c \
 	plugins/cpu-native/gather.h \
 	plugins/cpu-native/gather_quantized.c \

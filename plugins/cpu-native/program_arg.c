@@ -6,6 +6,7 @@
  */
 #include "program_fold.h"
 #include "row_search.h"
+#include "turn.h"
 
 #include <math.h>
 #include <string.h>
@@ -85,19 +86,7 @@ static void run_rows(const void *params, const native_bases *bases, int64_t begi
 void native_turn_rows(const native_isa *isa, const void *from, int64_t step, int64_t rows,
                       int64_t n, int64_t bytes, void *to)
 {
-    int64_t i, k;
-
-    if (bytes == 4) {
-        isa->transpose(from, step, to, rows, rows, n);
-    } else if (bytes == 8) {
-        for (i = 0; i < rows; i++)
-            for (k = 0; k < n; k++)
-                ((uint64_t *)to)[k * rows + i] = ((const uint64_t *)from)[i * step + k];
-    } else {
-        for (i = 0; i < rows; i++)
-            for (k = 0; k < n; k++)
-                ((uint8_t *)to)[k * rows + i] = ((const uint8_t *)from)[i * step + k];
-    }
+    native_find_turn(isa, bytes)(from, step, to, rows, rows, n);
 }
 
 /* Short ones, turned to columns. */

@@ -4,14 +4,14 @@
  * and values of 8 bits on the grid of the output. Blocked channels of float32 are in
  * program_channels.c.
  */
+#include "copy_rows.h"
 #include "program_integer.h"
 
 #include <string.h>
 
 enum {
     CONCAT_PART = 32768, /* bytes of a number of work, about */
-    SHORT_PIECES = 32,   /* bytes of each input for an outer index, on average */
-    COLUMN_ROWS = 512
+    NEAR = 8192          /* bytes that are written while they are near */
 };
 
 typedef struct part {
@@ -25,8 +25,8 @@ typedef struct concat {
     int n;
     native_ref to;
     const native_int8_isa *isa;
-    int64_t all;              /* bytes of each outer index */
-    int64_t cuts, rows, size; /* of all; outer indices; bytes of an element */
+    int64_t all;  /* bytes of each outer index */
+    int64_t cuts; /* of all */
     part parts[];
 } concat;
 
@@ -38,47 +38,8 @@ static void put_bytes(const concat *c, int k, const char *from, char *to, int64_
         memcpy(to, from, (size_t)n);
 }
 
-/*
- * A few elements of each input for an outer index, as coordinates have them: a call for each would
- * cost more than what it copies, so one input after the other puts its columns.
- */
-#define PUT_COLUMNS(bits)                                                                          \
-    static void put_columns_##bits(const char *from, char *to, int64_t n, int64_t inner,           \
-                                   int64_t all)                                                    \
-    {                                                                                              \
-        const uint##bits##_t *x = (const void *)from;                                              \
-        uint##bits##_t *y = (void *)to;                                                            \
-        int64_t i, j;                                                                              \
-        for (i = 0; i < n && inner == 1; i++)                                                      \
-            y[i * all] = x[i];                                                                     \
-        for (i = 0; i < n && inner > 1; i++)                                                       \
-            for (j = 0; j < inner; j++)                                                            \
-                y[i * all + j] = x[i * inner + j];                                                 \
-    }
-PUT_COLUMNS(32)
-PUT_COLUMNS(64)
-
-/* Numbers count groups of outer indices. */
-static void run_columns(const void *params, const native_bases *bases, int64_t begin, int64_t end)
-{
-    const concat *c = params;
-    const int64_t first = begin * COLUMN_ROWS,
-                  n = (end * COLUMN_ROWS < c->rows ? end * COLUMN_ROWS : c->rows) - first;
-    char *to = (char *)native_at(bases, &c->to) + first * c->all;
-    int k;
-
-    for (k = 0; k < c->n; to += c->parts[k++].inner) {
-        const char *from =
-            (const char *)native_at(bases, &c->parts[k].from) + first * c->parts[k].inner;
-        if (c->size == 4)
-            put_columns_32(from, to, n, c->parts[k].inner / 4, c->all / 4);
-        else
-            put_columns_64(from, to, n, c->parts[k].inner / 8, c->all / 8);
-    }
-}
-
 /* Numbers count outer indices, in them parts of what each has. */
-static void run_concat(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+static void run_cuts(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const concat *c = params;
     char *to = (char *)native_at(bases, &c->to);
@@ -97,6 +58,28 @@ static void run_concat(const void *params, const native_bases *bases, int64_t be
                           (const char *)native_at(bases, &c->parts[k].from) +
                               outer * c->parts[k].inner + low,
                           to + outer * c->all + at + low, high - low);
+        }
+    }
+}
+
+/* Numbers count outer indices: some of them at a time, input by input. */
+static void run_rows(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const concat *c = params;
+    const int64_t most = NEAR / c->all + 1;
+    int64_t n, i;
+    int k;
+
+    for (; begin < end; begin += n) {
+        char *to = (char *)native_at(bases, &c->to) + begin * c->all;
+        n = end - begin < most ? end - begin : most;
+        for (k = 0; k < c->n; to += c->parts[k++].inner) {
+            const int64_t inner = c->parts[k].inner;
+            const char *from = (const char *)native_at(bases, &c->parts[k].from) + begin * inner;
+            if (!c->parts[k].grid)
+                native_copy_rows(from, inner, to, c->all, inner, n);
+            for (i = 0; i < n && c->parts[k].grid; i++)
+                put_bytes(c, k, from + i * inner, to + i * c->all, inner);
         }
     }
 }
@@ -134,13 +117,7 @@ void native_plan_concat(native_planner *p, const native_item *item)
             c->parts[k].inner *= d == 0 ? native_first_dim(p, x) : x->dims[d];
         c->all += c->parts[k].inner;
     }
-    c->size = size;
-    c->rows = c->all > 0 ? n * size / c->all : 0;
-    if ((size == 4 || size == 8) && c->rows > 1 && c->all <= c->n * SHORT_PIECES) {
-        native_add_run(p, run_columns, c, (c->rows + COLUMN_ROWS - 1) / COLUMN_ROWS,
-                       (double)n * 0.5);
-        return;
-    }
     c->cuts = c->all > CONCAT_PART ? c->all / CONCAT_PART : 1;
-    native_add_run(p, run_concat, c, c->all > 0 ? n * size / c->all * c->cuts : 0, (double)n * 0.1);
+    native_add_run(p, c->cuts > 1 ? run_cuts : run_rows, c,
+                   c->all > 0 ? n * size / c->all * c->cuts : 0, (double)n * 0.1);
 }

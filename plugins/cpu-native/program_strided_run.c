@@ -3,7 +3,9 @@
  * program_strided_run.c: steps of what moves elements from and to any place, and products of two
  * computed sides, each of which may be read in steps.
  */
+#include "copy_rows.h"
 #include "program.h"
+#include "turn.h"
 
 #include <string.h>
 
@@ -23,7 +25,7 @@ enum { SMALLEST_PART = 64, LARGEST_PART = 2048 };
  * copied; those of another dim do: both are a matrix to turn; else one by one.
  */
 typedef struct move {
-    const native_isa *isa;
+    native_turn_fn turn;
     native_ref from, to;
     native_strided at;
     int matrix; /* the dim that is innermost in the source, or -1 */
@@ -54,14 +56,6 @@ static void move_row(const move *m, const float *from, float *to)
     const int64_t n = m->at.dims[last], step = m->at.steps[last], to_step = m->at.to_steps[last];
     int64_t i;
 
-    if (m->matrix >= 0) {
-        m->isa->transpose(from, step, to, m->at.to_steps[m->matrix], n, m->at.dims[m->matrix]);
-        return;
-    }
-    if (step == 1 && to_step == 1) {
-        memcpy(to, from, (size_t)n * sizeof *to);
-        return;
-    }
     if (step == 0 && to_step == 1) {
         fill_row(to, *from, n);
         return;
@@ -72,55 +66,66 @@ static void move_row(const move *m, const float *from, float *to)
 
 static void move_bytes(const move *m, const uint8_t *from, uint8_t *to)
 {
-    const int last = m->at.rank - 1, matrix = m->matrix;
+    const int last = m->at.rank - 1;
     const int64_t n = m->at.dims[last], step = m->at.steps[last], to_step = m->at.to_steps[last];
-    const int64_t rows = matrix < 0 ? 1 : m->at.dims[matrix];
-    int64_t i, row;
+    int64_t i;
 
-    for (row = 0; row < rows; row++) {
-        if (step == 1 && to_step == 1)
-            memcpy(to, from, (size_t)n);
-        else if (step == 0 && to_step == 1)
-            memset(to, *from, (size_t)n);
+    if (step == 0 && to_step == 1)
+        memset(to, *from, (size_t)n);
+    else
+        for (i = 0; i < n; i++)
+            to[i * to_step] = from[i * step];
+}
+
+static void move_matrix(const move *m, const char *from, char *to)
+{
+    const int last = m->at.rank - 1;
+
+    m->turn(from, m->at.steps[last], to, m->at.to_steps[m->matrix], m->at.dims[last],
+            m->at.dims[m->matrix]);
+}
+
+/* So many along the innermost of the outer dims; steps in bytes. */
+static void move_some(const move *m, const char *from, int64_t step, char *to, int64_t to_step,
+                      int64_t n)
+{
+    const int last = m->at.rank - 1;
+
+    if (m->matrix < 0 && m->at.steps[last] == 1 && m->at.to_steps[last] == 1) {
+        native_copy_rows(from, step, to, to_step, m->at.dims[last] * m->size, n);
+        return;
+    }
+    for (; n > 0; n--, from += step, to += to_step) {
+        if (m->matrix >= 0)
+            move_matrix(m, from, to);
+        else if (m->size == 1)
+            move_bytes(m, (const uint8_t *)from, (uint8_t *)to);
         else
-            for (i = 0; i < n; i++)
-                to[i * to_step] = from[i * step];
-        from += 1;
-        to += matrix < 0 ? 0 : m->at.to_steps[matrix];
+            move_row(m, (const float *)(const void *)from, (float *)(void *)to);
     }
 }
 
-/* Numbers count all dims but the last and that of a matrix; each is one more than the one before.
- */
+/* Numbers count all dims but the last and that of a matrix. */
 static void run_move(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const move *m = params;
-    const char *base = (const char *)native_at(bases, &m->from);
-    char *to_base = (char *)native_at(bases, &m->to);
-    int64_t at[NATIVE_STRIDED_RANK], rest = begin, i;
-    int64_t from = m->at.offset, to = m->at.to_offset;
+    const int64_t size = m->size;
+    const int last = m->n_outer - 1;
+    const char *base = (const char *)native_at(bases, &m->from) + m->at.offset * size;
+    char *to_base = (char *)native_at(bases, &m->to) + m->at.to_offset * size;
+    int64_t n;
     int d;
 
-    for (d = m->n_outer - 1; d >= 0; d--) {
-        at[d] = rest % m->outer[d].n;
-        rest /= m->outer[d].n;
-        from += at[d] * m->outer[d].step;
-        to += at[d] * m->outer[d].to_step;
-    }
-    for (i = begin; i < end; i++) {
-        if (m->size == 1)
-            move_bytes(m, (const uint8_t *)base + from, (uint8_t *)to_base + to);
-        else
-            move_row(m, (const float *)(const void *)base + from, (float *)(void *)to_base + to);
-        for (d = m->n_outer - 1; d >= 0; d--) {
-            from += m->outer[d].step;
-            to += m->outer[d].to_step;
-            if (++at[d] < m->outer[d].n)
-                break;
-            from -= at[d] * m->outer[d].step;
-            to -= at[d] * m->outer[d].to_step;
-            at[d] = 0;
+    for (; begin < end; begin += n) {
+        int64_t rest = begin, from = 0, to = 0;
+        n = last < 0 ? 1 : m->outer[last].n - begin % m->outer[last].n;
+        n = end - begin < n ? end - begin : n;
+        for (d = last; d >= 0; rest /= m->outer[d--].n) {
+            from += rest % m->outer[d].n * m->outer[d].step;
+            to += rest % m->outer[d].n * m->outer[d].to_step;
         }
+        move_some(m, base + from * size, last < 0 ? 0 : m->outer[last].step * size,
+                  to_base + to * size, last < 0 ? 0 : m->outer[last].to_step * size, n);
     }
 }
 
@@ -183,10 +188,10 @@ static void plan_move(native_planner *p, int from, const native_strided *s, int 
 
     if (!m)
         return;
-    m->isa = p->isa;
     m->from = native_ref_of(p, from);
     m->to = native_ref_of(p, to);
     m->size = (int)tfr_dtype_bits(y->dtype) / 8;
+    m->turn = native_find_turn(p->isa, m->size);
     join_dims(&m->at, s, first_dim(p, s, y));
     last = m->at.rank - 1;
     m->matrix = -1;
