@@ -4,6 +4,7 @@
  * separated by semicolons:
  *   in x 2 ? N      an input of float32; ? is a dim that is not known, N one of that name, * a
  *                   shape that is not known
+ *   half x 2 ? N    the same of float16
  *   const w 4 5     a constant of numbers in [0.5, 1.5), var v 4 a variable
  *   a = Expr        a name for a value
  *   a,b = Expr      names for both outputs of an op
@@ -265,6 +266,7 @@ static inline void graph_text_leaf(graph_text *g, const char *kind)
 {
     tfr_value_type type = {
         .size = sizeof type, .kind = TFR_KIND_TENSOR, .dtype = TFR_DTYPE_F32, .rank_known = 1};
+    const bool half = strcmp(kind, "half") == 0;
     char name[16];
     tfr_value value = TFR_VALUE_NONE;
     tfr_shape shape;
@@ -286,7 +288,9 @@ static inline void graph_text_leaf(graph_text *g, const char *kind)
         }
         type.dims[type.rank++] = dim;
     }
-    if (strcmp(kind, "in") == 0) {
+    if (half)
+        type.dtype = TFR_DTYPE_F16;
+    if (half || strcmp(kind, "in") == 0) {
         REQUIRE_OK(tfr_graph_add_input(g->graph, name, &type, &value, &graph_text_err),
                    &graph_text_err);
     } else {
@@ -313,7 +317,8 @@ static inline void graph_text_more(graph_text *g, const char *text)
         first = g->at;
         graph_text_word(g, word, sizeof word);
         graph_text_blanks(g);
-        if (!strcmp(word, "in") || !strcmp(word, "const") || !strcmp(word, "var")) {
+        if (!strcmp(word, "in") || !strcmp(word, "half") || !strcmp(word, "const") ||
+            !strcmp(word, "var")) {
             graph_text_leaf(g, word);
         } else if (strcmp(word, "out") == 0) {
             REQUIRE_OK(tfr_graph_add_output(g->graph, graph_text_expr(g), NULL, &graph_text_err),

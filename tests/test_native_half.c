@@ -88,6 +88,44 @@ TEST(weights_of_half_keep_what_is_fused_into_products_of_few_rows)
                2e-2);
 }
 
+/* How many programs native makes of a graph that reads float16, or -1 without native. */
+static int programs_of(const char *text)
+{
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = graph_of_text(text);
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    const tfr_shape shape = {2, {6, 40}};
+    tfr_session_stats stats = {.size = sizeof stats};
+    tfr_session *session = NULL;
+    tfr_tensor *in = NULL, *out = NULL;
+    int n = -1;
+    options.device = "native:0";
+    if (tfr_session_create(runtime, graph, &options, &session, &err) == TFR_OK) {
+        REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F16, &shape, &in, &err), &err);
+        memset(tfr_tensor_data(in), 0, tfr_tensor_bytes(in));
+        CHECK_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+        CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+        n = (int)stats.n_programs;
+    }
+    tfr_tensor_release(in);
+    tfr_tensor_release(out);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    return n;
+}
+
+/* They would be widened and rounded again in one. */
+TEST(moves_of_half_that_nothing_counts_with_are_no_program)
+{
+    const int n = programs_of("half x 6 40; t = Transpose(x); out Concat{axis=0}(t,t)");
+    if (n < 0)
+        SKIP("there is no native backend");
+    CHECK_INT(0, n);
+    CHECK_INT(1, programs_of("half x 6 40; t = Transpose(x); out Relu(Concat{axis=0}(t,t))"));
+    CHECK_INT(1, programs_of("half x 6 40; t = Transpose(Sqrt(x)); out Concat{axis=0}(t,t)"));
+}
+
 /* To the same bits as node by node: what an explicit Cast rounds is rounded. */
 TEST(casts_to_half_and_back_round_in_programs)
 {
@@ -100,6 +138,7 @@ static const test_case cases[] = {
     CASE(rows_of_half_are_gathered_as_they_are),
     CASE(weights_of_half_of_few_rows_give_the_bits_of_widened_ones),
     CASE(weights_of_half_keep_what_is_fused_into_products_of_few_rows),
+    CASE(moves_of_half_that_nothing_counts_with_are_no_program),
     CASE(casts_to_half_and_back_round_in_programs),
 };
 TEST_MAIN(cases)

@@ -271,6 +271,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_factors.c \
 	plugins/cpu-native/program_images.c \
 	plugins/cpu-native/program_levels.c \
+	plugins/cpu-native/program_lone.c \
 	plugins/cpu-native/program_lift.c \
 	plugins/cpu-native/program_measure.c \
 	plugins/cpu-native/program_mix.c \

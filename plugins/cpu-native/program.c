@@ -90,6 +90,7 @@ static int32_t propose(tfr_plugin_device *device, const tfr_program_graph *graph
     (void)err;
     for (i = 0; i < (int)graph->n_nodes; i++)
         propose_node(device, graph, i, row_of(out, stride, i));
+    native_leave_lone_moves(graph, out, stride);
     propose_views(graph, out, stride);
     native_level_groups(graph, out, stride);
     return TFR_OK;

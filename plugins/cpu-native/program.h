@@ -7,6 +7,7 @@
  *   program_forms_window.c, program_forms_sums.c, program_forms_elementwise.c
  *                     of convolutions and pools; of products, reductions, norms; of the others
  *   program_levels.c  which nodes go together where others stand between them
+ *   program_lone.c    moves of half that no program needs
  *   program_ir.c      the lists of items and values
  *   program_read.c    the group becomes a list of items over numbered values
  *   program_read_split.c the nodes that become several items
@@ -92,6 +93,11 @@ const tfr_program_value *native_graph_value(const tfr_program_graph *graph, int 
 
 /* Numbers the groups of the nodes that are taken. */
 void native_level_groups(const tfr_program_graph *graph, tfr_proposal *rows, uint32_t stride);
+
+/* ---- program_lone.c ---- */
+
+/* What only moves elements of half, and counts with none, is no part of a program. */
+void native_leave_lone_moves(const tfr_program_graph *graph, tfr_proposal *rows, uint32_t stride);
 
 /* ---- program_forms.c ---- */
 
