@@ -15,7 +15,7 @@
          .tolerance = kind,                                                                        \
          .bench = "N=512 C=512"},                                                                  \
     {                                                                                              \
-        .name = op "/many rows", .vars = "N=60..140 C=1..40 D=1|9|70 b=0|1", .attrs = "axis:i=1",  \
+        .name = op "/many rows", .vars = "N=60..140 C=1..150 D=1|9|70 b=0|1", .attrs = "axis:i=1", \
         .in = {{"f32|f64", "b?N:2,C,b?1:D", "-9..9", "n", NULL}}, .tolerance = kind                \
     }
 

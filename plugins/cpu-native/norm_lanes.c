@@ -13,7 +13,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { PART = 8 * 1024 /* elements of a thread, at least */ };
+enum {
+    PART = 8 * 1024,  /* elements of a thread, at least */
+    MOST_TURNED = 512 /* bytes of a row whose greatest element is found in a column */
+};
 
 typedef enum lanes_kind { NORMALIZE, POOL, HARDMAX } lanes_kind;
 
@@ -217,21 +220,31 @@ static void hardmax_short(const work *w, const char *from, char *to, int64_t row
 
 static bool is_short(const state *s)
 {
-    return s->lanes.inner == 1 && s->lanes.n <= NATIVE_SHORT &&
-           (s->kind == HARDMAX || (s->kind == NORMALIZE && !s->wide && s->p <= 2));
+    if (s->kind == HARDMAX)
+        return s->lanes.inner == 1 && s->lanes.n * (s->wide ? 8 : 4) <= MOST_TURNED;
+    return s->lanes.inner == 1 && s->lanes.n <= NATIVE_SHORT && s->kind == NORMALIZE && !s->wide &&
+           s->p <= 2;
+}
+
+/* Rows that there is room for as columns. */
+static int64_t rows_together(const state *s)
+{
+    const int64_t room = NATIVE_SHORT * NATIVE_SHORT_ROWS * 8 / (s->lanes.n * (s->wide ? 8 : 4));
+
+    return room < NATIVE_SHORT_ROWS ? room : NATIVE_SHORT_ROWS;
 }
 
 /* Numbers count rows. */
 static void run_short(const work *w, int64_t begin, int64_t end)
 {
     const state *s = w->s;
-    const int64_t row = s->lanes.n * (s->wide ? 8 : 4);
+    const int64_t row = s->lanes.n * (s->wide ? 8 : 4), together = rows_together(s);
     int64_t n;
 
     for (; begin < end; begin += n) {
         const char *from = (const char *)w->from + begin * row;
         char *to = (char *)w->to + begin * row;
-        n = end - begin < NATIVE_SHORT_ROWS ? end - begin : NATIVE_SHORT_ROWS;
+        n = end - begin < together ? end - begin : together;
         if (s->kind == HARDMAX)
             hardmax_short(w, from, to, n);
         else
