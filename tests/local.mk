@@ -61,6 +61,7 @@ unit_tests = \
 	tests/test_immediate \
 	tests/test_immediate_queues \
 	tests/test_int8_depthwise \
+	tests/test_int8_narrow \
 	tests/test_int8_product \
 	tests/test_int8_results \
 	tests/test_int8_winograd \
@@ -426,6 +427,9 @@ tests_test_int8_product_SOURCES = tests/test_int8_product.c tests/int8_kit.h
 tests_test_int8_depthwise_CPPFLAGS = $(tests_test_int8_product_CPPFLAGS)
 tests_test_int8_depthwise_LDADD = $(tests_test_int8_product_LDADD)
 tests_test_int8_depthwise_SOURCES = tests/test_int8_depthwise.c tests/int8_kit.h
+tests_test_int8_narrow_CPPFLAGS = $(tests_test_int8_product_CPPFLAGS)
+tests_test_int8_narrow_LDADD = $(tests_test_int8_product_LDADD)
+tests_test_int8_narrow_SOURCES = tests/test_int8_narrow.c tests/int8_kit.h
 tests_test_int8_results_CPPFLAGS = $(tests_test_int8_product_CPPFLAGS)
 tests_test_int8_results_LDADD = $(tests_test_int8_product_LDADD)
 tests_test_int8_results_SOURCES = tests/test_int8_results.c tests/int8_kit.h

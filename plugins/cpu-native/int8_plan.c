@@ -61,14 +61,14 @@ void native_int8_find_cpu(native_int8_cpu *cpu, const char *features)
 #endif
     cpu->l2_bytes = l2 > 0 ? l2 : 512 << 10;
     cpu->constant = cpu->variable = cpu->depthwise = &native_int8_way_portable;
-    cpu->winograd = NULL;
+    cpu->winograd = cpu->narrow = NULL;
     cpu->many = NULL;
 #if defined(__x86_64__)
     if (level >= NATIVE_LEVEL_AVX2) {
         cpu->constant = &native_int8_way_avx2_lists;
         cpu->variable = cpu->depthwise = &native_int8_way_avx2;
         cpu->many = &native_int8_way_avx2_halves;
-        cpu->winograd = vnni ? NULL : &native_int8_way_avx2;
+        cpu->winograd = cpu->narrow = vnni ? NULL : &native_int8_way_avx2;
     }
 #endif
     if (vnni)

@@ -59,6 +59,7 @@ typedef struct native_int8_cpu {
     const native_int8_way *many; /* for a constant B of many columns instead of variable, or NULL */
     const native_int8_way *depthwise;
     const native_int8_way *winograd; /* NULL = direct products are faster */
+    const native_int8_way *narrow;   /* NULL = products of whole panels are faster */
     int64_t l2_bytes;
 } native_int8_cpu;
 void native_int8_find_cpu(native_int8_cpu *cpu, const char *features);

@@ -125,6 +125,18 @@ typedef struct native_int8_patch {
     int64_t step; /* from one of the 16 to the next */
 } native_int8_patch;
 
+/* Rows whose terms lie anywhere, in pairs at the same distances for all rows. */
+enum { NATIVE_INT8_NARROW_ROWS = 6 };
+typedef struct native_int8_gathered {
+    const uint8_t *rows[NATIVE_INT8_NARROW_ROWS];
+    const int32_t *offsets; /* bytes to each pair of int16 */
+    int64_t groups;         /* pairs */
+    int64_t half;           /* bytes from the terms of the first 8 columns to those of the others */
+    const int16_t *b;       /* [groups][16][2] */
+    int32_t *sums;          /* [n][16] */
+    int n;
+} native_int8_gathered;
+
 typedef struct native_int8_winograd_loops {
     void (*transform)(const native_int8_patch *patch);
     void (*tile)(const native_int8_tile *tile); /* of int16: b is [groups][16][2] */
@@ -157,9 +169,10 @@ struct native_int8_way {
     void (*halve)(uint8_t *rows, int64_t step, int64_t n, int64_t k, int32_t a_zero,
                   uint8_t *lists);
     int64_t (*list_bytes)(int64_t k);
-    void (*depthwise)(const native_int8_strip *strip); /* nr is 16; NULL = there is none */
-    void (*line)(const native_int8_line *line);        /* NULL = depthwise does it, too */
-    const native_int8_winograd_loops *winograd;        /* the same */
+    void (*depthwise)(const native_int8_strip *strip);  /* nr is 16; NULL = there is none */
+    void (*line)(const native_int8_line *line);         /* NULL = depthwise does it, too */
+    const native_int8_winograd_loops *winograd;         /* the same */
+    void (*gathered)(const native_int8_gathered *tile); /* the same */
 };
 
 /* The band from one of its rows on, but for the sums. */

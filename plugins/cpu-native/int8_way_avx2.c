@@ -127,6 +127,8 @@ static void depthwise(const native_int8_strip *s)
 
 #include "int8_line_avx2.h"
 
+#include "int8_gathered_avx2.h"
+
 /* ---- Winograd ---- */
 
 #undef GROUP_BYTES
@@ -240,6 +242,7 @@ const native_int8_way native_int8_way_avx2 = {
     .depthwise = depthwise,
     .line = line,
     .winograd = &winograd,
+    .gathered = gathered,
 };
 
 const native_int8_way native_int8_way_avx2_halves = {

@@ -29,12 +29,15 @@ tfr_native_int8 = \
 	plugins/cpu-native/int8_finish.h \
 	plugins/cpu-native/int8_finish_avx2.h \
 	plugins/cpu-native/int8_finish_float_avx2.h \
+	plugins/cpu-native/int8_gathered_avx2.h \
 	plugins/cpu-native/int8_halves_avx2.h \
 	plugins/cpu-native/int8_layout.h \
 	plugins/cpu-native/int8_line_avx2.h \
 	plugins/cpu-native/int8_lists.c \
 	plugins/cpu-native/int8_lists.h \
 	plugins/cpu-native/int8_lists_avx2.h \
+	plugins/cpu-native/int8_narrow.c \
+	plugins/cpu-native/int8_narrow.h \
 	plugins/cpu-native/int8_pack.c \
 	plugins/cpu-native/int8_panel_avx2.h \
 	plugins/cpu-native/int8_plan.c \
@@ -375,6 +378,7 @@ tfr_native_gemm_objects = \
 tfr_native_int8_objects = \
 	plugins/cpu-native/tfrun_native_la-int8_depthwise.lo \
 	plugins/cpu-native/tfrun_native_la-int8_lists.lo \
+	plugins/cpu-native/tfrun_native_la-int8_narrow.lo \
 	plugins/cpu-native/tfrun_native_la-int8_pack.lo \
 	plugins/cpu-native/tfrun_native_la-int8_plan.lo \
 	plugins/cpu-native/tfrun_native_la-int8_product.lo \

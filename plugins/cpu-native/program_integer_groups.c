@@ -4,7 +4,8 @@
  * parts of the channels. Wide groups are a part each. Of narrow ones as many are a part as have
  * outputs for one panel of columns: each column reads the inputs of all of them, with weights that
  * are its zero point for inputs of other groups, which adds nothing. A panel is computed whole
- * anyway, so that this takes no more products than one panel for each group.
+ * anyway, so that this takes no more products than one panel for each group. Groups of few
+ * outputs are int8_narrow.h's where that is faster.
  *
  * The last part reads as many inputs as the others, those in front of its own, too, if it has
  * fewer groups.

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "int8_narrow.h"
 #include "int8_product.h"
 #include "int8_winograd.h"
 
@@ -12,6 +13,7 @@ typedef struct integer {
     const tfr_plugin_device *device;
     native_int8_product product;
     native_int8_winograd winograd;
+    native_int8_narrow narrow;
     const native_integer_groups *groups; /* or NULL */
     native_int8_shape shape;
     native_int8_args args;
@@ -20,9 +22,9 @@ typedef struct integer {
     native_ref source, packed, to, with;
     native_ref scale, zero; /* of the source, where a run computes them */
     bool has_scale, has_zero, zero_signed;
-    bool has_with, depthwise, by_winograd;
+    bool has_with, depthwise, by_winograd, is_narrow;
     bool blocked;   /* of float32, made in shared memory first */
-    int32_t w_zero; /* depthwise, by_winograd: of all, or of each channel */
+    int32_t w_zero; /* depthwise, by_winograd, is_narrow: of all, or of each channel */
     const int32_t *w_zeros;
     int64_t channels, blocks, pixels; /* blocked */
 } integer;
@@ -75,6 +77,8 @@ static void run_units(const void *params, const native_bases *bases, int64_t beg
         native_run_integer_groups(c->groups, &args, bases->scratch, begin, end);
     else if (c->depthwise)
         native_int8_depthwise_run(&c->device->int8_cpu, &c->shape, &args, begin, end);
+    else if (c->is_narrow)
+        native_int8_narrow_run(&c->narrow, &args, bases->scratch, begin, end);
     else if (c->by_winograd)
         native_int8_winograd_run(&c->winograd, &args, bases->scratch, begin, end);
     else
@@ -231,6 +235,8 @@ static void pack_panels(void *user, int64_t begin, int64_t end)
     if (c->by_winograd)
         native_int8_winograd_pack(&c->winograd, &c->weights, c->w_zero, c->w_zeros, packed, begin,
                                   end);
+    else if (c->is_narrow)
+        native_int8_narrow_pack(&c->narrow, &c->weights, c->w_zero, c->w_zeros, packed, begin, end);
     else
         native_int8_pack(&c->product, &c->weights, packed, begin, end);
 }
@@ -244,7 +250,10 @@ static void fill_weights(float *to, const void *user)
         native_int8_depthwise_pack(&c.shape, &c.weights, c.w_zero, c.w_zeros, to);
     else
         c.device->host->parallel_for(pack_panels, &c,
-                                     c.by_winograd ? c.winograd.n_panels : c.product.n_panels, 1);
+                                     c.by_winograd ? c.winograd.n_panels
+                                     : c.is_narrow ? c.narrow.parts
+                                                   : c.product.n_panels,
+                                     1);
 }
 
 static void pack(native_planner *p, integer *c, const native_item *item)
@@ -252,12 +261,14 @@ static void pack(native_planner *p, integer *c, const native_item *item)
     const native_integer *in = &p->ir->integers[item->integer];
     const native_int8_product *g = &c->product;
     const native_int8_matrix *w = &c->weights;
+    const int64_t form = c->by_winograd ? -5 : c->is_narrow ? -14 : -3 - c->depthwise;
     const native_constant_key key = {
         {w->at, in->w.zero, c->depthwise ? NULL : (const void *)g->way},
-        {c->by_winograd ? -5 : -3 - c->depthwise, c->shape.n, c->shape.k, w->n_step, w->inner_step,
-         w->outer_step, c->shape.b_signed, c->shape.a_signed, g->panel_bytes}};
+        {form, c->shape.n, c->shape.k, w->n_step, w->inner_step, w->outer_step, c->shape.b_signed,
+         c->shape.a_signed, c->is_narrow ? c->narrow.groups : g->panel_bytes}};
     const uint64_t bytes = c->depthwise     ? native_int8_depthwise_bytes(&c->shape)
                            : c->by_winograd ? c->winograd.packed_bytes
+                           : c->is_narrow   ? c->narrow.packed_bytes
                                             : g->packed_bytes;
 
     c->packed.known = (const char *)native_pack(p, &key, bytes, fill_weights, c);
@@ -342,6 +353,12 @@ static int64_t choose_way(native_planner *p, integer *c, const native_item *item
     const native_int8_cpu *cpu = &p->ir->device->int8_cpu;
     const int threads = p->lanes > 1 ? p->ir->device->threads : 1;
 
+    c->is_narrow = item->groups > 1 && item->n_inputs < 5 && !c->depthwise &&
+                   native_int8_narrow_plan(&c->narrow, cpu, &c->shape, item->groups);
+    if (c->is_narrow) {
+        native_need_scratch(p, c->narrow.scratch_bytes);
+        return c->narrow.n_units;
+    }
     if (item->groups > 1) {
         c->groups = native_plan_integer_groups(p, item, &c->shape);
         c->packed.known = c->groups ? c->groups->packed : NULL;
