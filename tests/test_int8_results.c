@@ -62,44 +62,64 @@ TEST(results_of_8_bits_round_doubles_to_even)
     }
 }
 
+/* The scales of t, and types and limits by the bits of i. */
+static void check_addition(int i, int64_t m, int64_t n, double rescale, native_int8_addition t)
+{
+    product p = make_product(m, n, 33, 3);
+    uint8_t *with = make_bytes(m * n), *expected = malloc((size_t)(m * n));
+    int32_t *sums = make_sums(&p, false);
+    REQUIRE(with && sums && expected);
+    t.with = with;
+    t.with_signed = (i & 1) != 0;
+    t.sum_signed = (i & 2) != 0;
+    t.with_zero = t.with_signed ? -3 : 120;
+    t.sum_zero = t.sum_signed ? 5 : 130;
+    t.low = i & 4 ? t.sum_zero : t.sum_signed ? -128 : 0;
+    t.high = t.sum_signed ? 127 : 255;
+    p.args.finish = (native_int8_finish){.result = i & 8 ? NATIVE_INT8_TO_I8 : NATIVE_INT8_TO_U8,
+                                         .rescale = &rescale,
+                                         .zero = i & 8 ? 7 : 99,
+                                         .low = i & 8 ? -128 : 0,
+                                         .high = i & 8 ? 127 : 255,
+                                         .then = &t};
+    for (int k = 0; k < m * n; k++) {
+        const native_int8_finish *f = &p.args.finish;
+        const int32_t y = limit(nearbyint(sums[k] * rescale) + f->zero, f->low, f->high);
+        const float a = (float)(y - f->zero) * t.scale;
+        const float b = (float)(number_at(with, k, t.with_signed) - t.with_zero) * t.with_scale;
+        const float sum = a + b, quotient = sum / t.sum_scale;
+        expected[k] = (uint8_t)limit(nearbyint((double)quotient) + t.sum_zero, t.low, t.high);
+    }
+    check_bytes(&p, expected);
+    free(expected);
+    free(with);
+    free(sums);
+    free_product(&p);
+}
+
 TEST(an_addition_rounds_as_its_three_ops_do)
 {
-    enum { M = 9, N = 21 };
     for (int i = 0; i < 32; i++) {
-        product p = make_product(M, N, 33, 3);
         native_int8_addition t = {.scale = 0.031f, .with_scale = 0.017f, .sum_scale = 0.043f};
-        const double rescale = 0.004;
         if (i & 16) /* half of all sums are next to a tie */
             t.scale = t.with_scale = 0.3f, t.sum_scale = 0.6f;
-        uint8_t *with = make_bytes(M * N), expected[M * N];
-        int32_t *sums = make_sums(&p, false);
-        REQUIRE(with && sums);
-        t.with = with;
-        t.with_signed = (i & 1) != 0;
-        t.sum_signed = (i & 2) != 0;
-        t.with_zero = t.with_signed ? -3 : 120;
-        t.sum_zero = t.sum_signed ? 5 : 130;
-        t.low = i & 4 ? t.sum_zero : t.sum_signed ? -128 : 0;
-        t.high = t.sum_signed ? 127 : 255;
-        p.args.finish =
-            (native_int8_finish){.result = i & 8 ? NATIVE_INT8_TO_I8 : NATIVE_INT8_TO_U8,
-                                 .rescale = &rescale,
-                                 .zero = i & 8 ? 7 : 99,
-                                 .low = i & 8 ? -128 : 0,
-                                 .high = i & 8 ? 127 : 255,
-                                 .then = &t};
-        for (int k = 0; k < M * N; k++) {
-            const native_int8_finish *f = &p.args.finish;
-            const int32_t y = limit(nearbyint(sums[k] * rescale) + f->zero, f->low, f->high);
-            const float a = (float)(y - f->zero) * t.scale;
-            const float b = (float)(number_at(with, k, t.with_signed) - t.with_zero) * t.with_scale;
-            const float sum = a + b, quotient = sum / t.sum_scale;
-            expected[k] = (uint8_t)limit(nearbyint((double)quotient) + t.sum_zero, t.low, t.high);
-        }
-        check_bytes(&p, expected);
-        free(with);
-        free(sums);
-        free_product(&p);
+        check_addition(i, 9, 21, 0.004, t);
+    }
+}
+
+/* Near to ties, beyond both ends, and with as few steps as with many for one of the sum. */
+TEST(additions_of_any_scales_round_so)
+{
+    static const float scales[] = {0.01f, 0.02f, 0.0299999f, 0.1f, 0.5f, 3.0f, 0x1p-7f};
+    for (int i = 0; i < 128; i++) {
+        const native_int8_addition t = {.scale = scales[i % 7],
+                                        .with_scale = scales[i / 7 % 7],
+                                        .sum_scale = scales[between(0, 6)] * (i & 1 ? 1 : 1.5f)};
+        check_addition(i, between(20, 90), between(1, 40),
+                       i % 3   ? 0.004
+                       : i % 2 ? 0.0625
+                               : 0.25,
+                       t);
     }
 }
 
@@ -152,6 +172,7 @@ TEST(float_results_round_every_step)
 static const test_case cases[] = {
     CASE(results_of_8_bits_round_doubles_to_even),
     CASE(an_addition_rounds_as_its_three_ops_do),
+    CASE(additions_of_any_scales_round_so),
     CASE(float_results_round_every_step),
 };
 

@@ -393,14 +393,36 @@ static inline bool is_for_pairs(const native_int8_band *b)
     return !b->with && !b->row_sums && !b->row_zeros && has_small_scales(b->columns);
 }
 
+#include "int8_finish_added_avx2.h"
+
+/* Additions, divided where they are unsure. */
+static uint64_t finish_added_again(const native_int8_band *b)
+{
+    const bool whole = b->cols == NR;
+
+    if (has_corrections(b))
+        return whole ? finish_rows(b, true, true, true) : finish_rows(b, true, false, true);
+    return whole ? finish_rows(b, true, true, false) : finish_rows(b, true, false, false);
+}
+
+static void finish_all_added(const native_int8_band *b)
+{
+    const int done = is_for_added(b) ? finish_added_rows(b) : 0;
+    native_int8_band rest = native_int8_band_from(b, done);
+
+    rest.sums = b->sums + done * NR;
+    rest.rows = b->rows - done;
+    finish_added_again(&rest);
+}
+
 static uint64_t finish_most(const native_int8_band *b)
 {
     const bool whole = b->cols == NR, corrects = has_corrections(b);
 
-    if (b->with && corrects)
-        return whole ? finish_rows(b, true, true, true) : finish_rows(b, true, false, true);
-    if (b->with)
-        return whole ? finish_rows(b, true, true, false) : finish_rows(b, true, false, false);
+    if (b->with) {
+        finish_all_added(b);
+        return 0;
+    }
     if (has_small_scales(b->columns))
         return finish_all_pairs(b, corrects);
     if (corrects)

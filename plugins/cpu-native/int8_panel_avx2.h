@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * int8_panel_avx2.h: products of 16 bits by a panel, whose sums are bytes before they leave their
- * registers, where nothing is added to them and B has one zero point. What int8_tile.h and
- * int8_finish_avx2.h say of it. Convolutions of few channels to many have as much to finish as to
- * multiply.
+ * registers, where B has one zero point. What int8_tile.h and int8_finish_avx2.h say of it.
+ * Convolutions of few channels to many have as much to finish as to multiply.
  */
 
 typedef __m256i wide_sums[MR][NV];
@@ -65,9 +64,45 @@ finish_wides_of(const bool is_signed, const native_int8_tile *t, const native_in
                                : finish_wides(is_signed, 1, false, t, band);
 }
 
+/* The same with what is added to them, up to where many are unsure. */
+static inline __attribute__((always_inline)) int add_to_wides(const bool is_signed,
+                                                              const bool whole,
+                                                              const native_int8_tile *tile,
+                                                              const native_int8_band *band)
+{
+    const adding a = adding_of(band);
+    native_int8_tile t = *tile;
+    int row = 0, unsure = 0;
+
+    for (; row + MR <= band->rows && unsure < MANY_UNSURE; row += MR, t.a += MR * t.a_step) {
+        wide_sums s;
+        sum_wides(2, s, &t, a.term);
+        if (band->row_terms)
+            take_row_terms(MR, s, band->row_terms + row);
+        EVERY(int i = 0; i < MR; i += 2)
+        {
+            unsure += !put_two_added(is_signed, whole, &a, s + i, band, row + i);
+        }
+    }
+    return row;
+}
+
+static int add_to_wides_of(const native_int8_tile *t, const native_int8_band *band)
+{
+    const bool whole = band->cols == NR;
+
+    if (band->finish->then->sum_signed)
+        return whole ? add_to_wides(true, true, t, band) : add_to_wides(true, false, t, band);
+    return whole ? add_to_wides(false, true, t, band) : add_to_wides(false, false, t, band);
+}
+
 static int wide_panel(const native_int8_tile *t, const native_int8_band *band)
 {
-    if (!is_for_avx2(band->finish) || !is_for_pairs(band))
+    if (!is_for_avx2(band->finish))
+        return 0;
+    if (is_for_added(band))
+        return add_to_wides_of(t, band);
+    if (!is_for_pairs(band))
         return 0;
     return band->finish->result == NATIVE_INT8_TO_I8 ? finish_wides_of(true, t, band)
                                                      : finish_wides_of(false, t, band);

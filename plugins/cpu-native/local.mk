@@ -27,6 +27,7 @@ tfr_native_gemm = \
 tfr_native_int8 = \
 	plugins/cpu-native/int8_depthwise.c \
 	plugins/cpu-native/int8_finish.h \
+	plugins/cpu-native/int8_finish_added_avx2.h \
 	plugins/cpu-native/int8_finish_avx2.h \
 	plugins/cpu-native/int8_finish_float_avx2.h \
 	plugins/cpu-native/int8_gathered_avx2.h \
