@@ -47,6 +47,22 @@ TEST(integers_are_moved_between_ops_of_integers)
           .008f, 8);
 }
 
+/* Of images of one axis, as of those of two: they are turned where they come in and go out. */
+TEST(channels_of_signals_are_cut_and_put_together_where_they_are_last)
+{
+    check("in x ? 20 37; const w 24 20 3; const u 12 36 3;" U8("q", "x", ".008", "128")
+              WEIGHTS("v", "w") WEIGHTS("uu", "u") U8("z", "Conv(q,v)", ".05", "120")
+                  U8("a", "Slice(z,[12],[24],[1])", ".05", "120")
+                      U8("c", "Concat{axis=1}(z,a)", ".05", "120")
+                          U8("y", "Conv(c,uu)", ".2", "120") "out y",
+          .2f, 8);
+    check("in x ? 20 37; const w 24 20 3; const u 12 12 3;" U8("q", "x", ".008", "128")
+              WEIGHTS("v", "w") WEIGHTS("uu", "u") U8("z", "Conv(q,v)", ".05", "120")
+                  U8("a", "Sigmoid(Slice(z,[12],[24],[1]))", ".004", "0")
+                      U8("y", "Conv(a,uu)", ".02", "120") "out y",
+          .02f, 11);
+}
+
 /* In binary fractions, so that ties are ties for both. */
 TEST(averages_over_windows_stay_in_integers)
 {
@@ -270,6 +286,7 @@ TEST(functions_of_two_values_read_both)
 static const test_case cases[] = {
     CASE(pools_and_a_mean_are_those_of_float32),
     CASE(integers_are_moved_between_ops_of_integers),
+    CASE(channels_of_signals_are_cut_and_put_together_where_they_are_last),
     CASE(averages_over_windows_stay_in_integers),
     CASE(resized_images_stay_in_integers),
     CASE(batch_norms_are_a_factor_and_a_term_for_each_channel),

@@ -226,10 +226,15 @@ static bool has_twins(const lift *l, const native_item *item)
     int i;
 
     for (i = 0; i < item->n_inputs; i++) {
-        if (item->inputs[i] < 0 || l->twins[item->inputs[i]] < 0)
+        if (item->inputs[i] < 0 || !has_twin(l, item->inputs[i]))
             return false;
     }
     return item->n_inputs > 0;
+}
+
+static bool can_be_blocked(const native_value *v)
+{
+    return v->dtype == TFR_DTYPE_F32 || v->dtype == TFR_DTYPE_U8 || v->dtype == TFR_DTYPE_I8;
 }
 
 /* Channels that are cut out of what has been lifted (Slice, Split), with pixels that are so with
@@ -239,7 +244,7 @@ static bool moves_channels(const lift *l, const native_item *item)
     const native_value *y = item->output < 0 ? NULL : &l->ir->values[item->output];
     int64_t at[TFR_MAX_RANK];
 
-    if (!y || (y->rank != 3 && y->rank != 5) || y->dtype != TFR_DTYPE_F32 || !has_twins(l, item))
+    if (!y || (y->rank != 3 && y->rank != 5) || !can_be_blocked(y) || !has_twins(l, item))
         return false;
     if (item->kind == NATIVE_ITEM_CONCAT)
         return (item->axis + y->rank) % y->rank == 1;
@@ -247,8 +252,15 @@ static bool moves_channels(const lift *l, const native_item *item)
            (y->rank == 3 || y->dims[3] == l->ir->values[item->inputs[0]].dims[3]);
 }
 
-/* How many items on the way are looked behind. */
+/* How many items on the way are looked behind, but for those that change how numbers are written.
+ */
 enum { FAR = 4 };
+
+static bool is_grid(const native_item *item)
+{
+    return (item->kind == NATIVE_ITEM_QUANTIZE || item->kind == NATIVE_ITEM_DEQUANTIZE) &&
+           keeps_scales(item);
+}
 
 /* Whether a window reads the value, itself or what follows from it element by element. Where none
  * does, moves are left to who reads in steps. */
@@ -260,7 +272,8 @@ static bool reaches_window(const native_ir *ir, const native_item *later, int n,
         const native_item *item = &later[i];
         if (!native_reads(item, value))
             continue;
-        if (is_window(ir, item))
+        if (is_window(ir, item) ||
+            (is_grid(item) && reaches_window(ir, item + 1, n - i - 1, item->output, far)))
             return true;
         if (far > 0 &&
             (item->kind == NATIVE_ITEM_ACT || item->kind == NATIVE_ITEM_BINARY ||
