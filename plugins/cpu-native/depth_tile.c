@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "copy_rows.h"
+
 enum { MAX_DIMS = 2 * TFR_MAX_RANK, PART_BYTES = 32 * 1024 /* that a thread writes, at least */ };
 
 typedef struct move {
@@ -81,9 +83,13 @@ static void run_plane(const move *m, const char *from, char *to)
         OF_WIDTH(m->width, pairs, from, step, to, rows);
         return;
     }
+    if (step == 1) {
+        native_copy_rows(from, row * m->width, to, n * m->width, n * m->width, rows);
+        return;
+    }
     for (r = 0; r < rows; r++, from += row * m->width, to += n * m->width) {
-        if (step == 1)
-            memcpy(to, from, (size_t)(n * m->width));
+        if (step == 0 && m->width == 1)
+            memset(to, *from, (size_t)n);
         else
             OF_WIDTH(m->width, walk, from, step, to, n);
     }
