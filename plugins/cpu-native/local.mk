@@ -120,6 +120,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/random_classes.c \
 	plugins/cpu-native/row_search.h \
 	plugins/cpu-native/select.h \
+	plugins/cpu-native/softmax_double.c \
+	plugins/cpu-native/softmax_double.h \
 	plugins/cpu-native/tensor_scatter.c \
 	plugins/cpu-native/scatter_fold.c \
 	plugins/cpu-native/scatter_fold.h \

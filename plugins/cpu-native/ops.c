@@ -29,6 +29,7 @@
 #include "resize.h"
 #include "roi_align.h"
 #include "select.h"
+#include "softmax_double.h"
 #include "solve.h"
 #include "svm.h"
 #include "tree_ensemble.h"
@@ -194,7 +195,7 @@ const native_op native_op_rows[] = {
     ML("LinearClassifier", 1, linear_model, NUMBERS),
     ML("LinearRegressor", 1, linear_model, NUMBERS),
     ITEM("Log", 13),
-    ITEM("LogSoftmax", 13),
+    OP("LogSoftmax", 13, softmax, FLOATS | HALVES),
     OP("LpNormalization", 22, lanes, FLOATS),
     OP("LpPool", 22, pool_lp, FLOATS),
     OP("MatMul", 13, matmul, BIT(F32) | HALVES),
@@ -263,7 +264,7 @@ const native_op native_op_rows[] = {
     ITEM("Sin", 22),
     WIDE("Sinh", 22, FLOATS),
     OP("Slice", 13, concat, MOVED),
-    ITEM("Softmax", 13),
+    OP("Softmax", 13, softmax, FLOATS | HALVES),
     OWN("SoftmaxCrossEntropyGrad", 1),
     ITEM("SoftmaxCrossEntropyLoss", 13),
     ITEM("Softplus", 22),
