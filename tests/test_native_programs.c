@@ -468,6 +468,14 @@ TEST(normalizations_of_groups_channels_and_rows)
 }
 
 /* Of one product, for its batch is only more rows, whatever is packed of them. */
+TEST(sums_of_two_are_fused_as_other_sums_are)
+{
+    check("in x ? 40; const w 40 40; out Relu(Sum(MatMul(x,w),x))");
+    CHECK_UINT(
+        kernels_of("in x ? 5 9 7; const w 5 5 3 3; out Relu(Add(Conv{pads=1,1,1,1}(x,w),x))"),
+        kernels_of("in x ? 5 9 7; const w 5 5 3 3; out Relu(Sum(Conv{pads=1,1,1,1}(x,w),x))"));
+}
+
 TEST(known_matrices_times_what_is_computed)
 {
     const char *small = "in x ? 40; const a 2 33 40; out Relu(MatMul(a,Transpose{perm=1,0}(x)))";
@@ -511,6 +519,7 @@ static const test_case cases[] = {
     CASE(reductions_and_selections_stay_in_the_program),
     CASE(normalizations_of_groups_channels_and_rows),
     CASE(what_was_measured_once_is_not_measured_again),
+    CASE(sums_of_two_are_fused_as_other_sums_are),
     CASE(known_matrices_times_what_is_computed),
 };
 TEST_MAIN(cases)

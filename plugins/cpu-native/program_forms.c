@@ -123,6 +123,7 @@ static const native_form forms[] = {
      "up to 8 dims and 8 outputs are done here"},
     {"Sqrt", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SQRT, NULL},
     {"Sub", native_binary_form, NATIVE_ITEM_BINARY, NATIVE_SUB, ONE_IS_WHOLE},
+    {"Sum", native_sum_of_two_form, NATIVE_ITEM_BINARY, NATIVE_ADD, NULL},
     {"SumTo", native_sum_form, NATIVE_ITEM_SUM, 0,
      "axes of which the others lie beside each other are done here"},
     {"Swish", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SWISH, NULL},

@@ -49,6 +49,7 @@ bool native_normalize_form(const tfr_call *call);
 /* ---- program_forms_elementwise.c ---- */
 
 bool native_binary_form(const tfr_call *call);
+bool native_sum_of_two_form(const tfr_call *call);
 bool native_clip_form(const tfr_call *call);
 bool native_celu_form(const tfr_call *call);
 bool native_cast_form(const tfr_call *call);

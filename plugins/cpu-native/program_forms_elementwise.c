@@ -20,6 +20,12 @@ bool native_binary_form(const tfr_call *call)
            (tfr_operand_same_dims(a, y) || tfr_operand_same_dims(b, y));
 }
 
+/* Of more the sum is in double, as elementwise.h has it; that of two is the same in float32. */
+bool native_sum_of_two_form(const tfr_call *call)
+{
+    return call->n_inputs == 2 && native_binary_form(call);
+}
+
 float native_known(const tfr_operand *o)
 {
     float value;
