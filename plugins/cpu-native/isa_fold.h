@@ -101,6 +101,14 @@ enum { FOLD_BESIDE = 32 };
                 sums[k] = (sum_type)(value);                                                       \
             }                                                                                      \
         }                                                                                          \
+        for (; end - x >= 8; x += 8) {                                                             \
+            EACH_ALONE for (k = 0; k < 8; k++)                                                     \
+            {                                                                                      \
+                const sum_type a = sums[k];                                                        \
+                const type v = x[k];                                                               \
+                sums[k] = (sum_type)(value);                                                       \
+            }                                                                                      \
+        }                                                                                          \
         for (k = 0; k < end - x; k++) {                                                            \
             const sum_type a = sums[k];                                                            \
             const type v = x[k];                                                                   \
