@@ -60,6 +60,25 @@ static inline double get_I64(int64_t x)
     return (double)((odd & -large) | (x & ~-large));
 }
 
+/* What float16 has for infinity becomes that. */
+static inline float get_I64_of_F16(int64_t x)
+{
+    const int64_t high = x < 0x10000 ? x : 0x10000, in = high > -0x10000 ? high : -0x10000;
+
+    return (float)(int32_t)in;
+}
+
+/* Finite ones are less than 2^16. */
+static inline int64_t put_I64_of_F16(uint16_t x)
+{
+    const int32_t a = x & 0x7fff, sign = -(int32_t)(x >> 15);
+    const int32_t whole = (int32_t)of_bits(choose(a < 0x7c00, bits_of(get_F16(x)), 0));
+    const uint64_t infinite = (uint64_t)0 - (uint64_t)(a == 0x7c00);
+
+    return (int64_t)((uint64_t)(int64_t)whole |
+                     (infinite & ((uint64_t)INT64_MAX ^ (uint64_t)(int64_t)sign)));
+}
+
 /* Below 2^-14 a sum with 0.5 rounds at the last bit of float16, which is its own then. */
 static inline uint16_t put_F16_of_float(float x)
 {
@@ -145,16 +164,20 @@ static inline int64_t put_I64(double x)
     X(from, uint16_t, F32, float, put_F32)                                                         \
     X(from, uint16_t, F64, double, put_F64)                                                        \
     CAST_TO_NARROW(X, from, uint16_t, _of_float)                                                   \
-    CAST_TO_INTEGERS(X, from, uint16_t, _of_float)
+    X(from, uint16_t, I32, int32_t, put_I32_of_float)                                              \
+    X(from, uint16_t, U8, uint8_t, put_U8_of_float)                                                \
+    X(from, uint16_t, I8, int8_t, put_I8_of_float)                                                 \
+    X(from, uint16_t, BOOL, uint8_t, put_BOOL_of_float)
 
 #define NATIVE_CAST_LIST(X)                                                                        \
     CAST_FROM_NARROW(X, F16)                                                                       \
     CAST_FROM_NARROW(X, BF16)                                                                      \
+    X(BF16, uint16_t, I64, int64_t, put_I64_of_float)                                              \
     CAST_TO_INTEGERS(X, F64, double, )                                                             \
     CAST_TO_NARROW(X, F64, double, )                                                               \
     X(F32, float, BF16, uint16_t, put_BF16_of_float)                                               \
     CAST_TO_NARROW(X, I32, int32_t, )                                                              \
-    CAST_TO_NARROW(X, I64, int64_t, )                                                              \
+    X(I64, int64_t, BF16, uint16_t, put_BF16)                                                      \
     CAST_TO_NARROW(X, U8, uint8_t, _of_float)                                                      \
     CAST_TO_NARROW(X, I8, int8_t, _of_float)                                                       \
     CAST_TO_NARROW(X, BOOL, uint8_t, _of_float)
@@ -210,6 +233,8 @@ CAST_FUNCTION(F32, float, F16, uint16_t, put_F16_of_float)
     X(BOOL, uint8_t, BOOL, uint8_t, x != 0)
 
 #define NATIVE_PLAIN_CAST_LIST(X)                                                                  \
+    X(I64, int64_t, F16, uint16_t, put_F16_of_float(get_I64_of_F16(x)))                            \
+    X(F16, uint16_t, I64, int64_t, put_I64_of_F16(x))                                              \
     CAST_OF_SHORT_INTEGER(X, I32, int32_t)                                                         \
     CAST_OF_SHORT_INTEGER(X, U8, uint8_t)                                                          \
     CAST_OF_SHORT_INTEGER(X, I8, int8_t)                                                           \
