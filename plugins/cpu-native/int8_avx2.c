@@ -7,7 +7,7 @@
 
 #define ISA_TABLE native_int8_avx2
 #define ISA_NAME  "avx2"
-#define LOOK_UP_AVX2
+#define LOOPS_AVX2
 
 #include "int8_loops.h"
 

@@ -89,7 +89,60 @@ static inline uint8_t scale_one(uint8_t x, float factor, float term, float low, 
     return (uint8_t)bits;
 }
 
-static void scale_bytes(const native_byte_scale *s, const uint8_t *x, uint8_t *to)
+#ifdef LOOPS_AVX2
+/* scale_one of 8: its low byte, in 32 bits. */
+static inline __m256i scale_8(const uint8_t *x, __m256i flip, const float *factors,
+                              const float *terms, bool each, __m256 low, __m256 high)
+{
+    const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)x);
+    const __m256i n = _mm256_xor_si256(_mm256_cvtepu8_epi32(bytes), flip);
+    const __m256 factor = each ? _mm256_loadu_ps(factors) : _mm256_set1_ps(*factors);
+    const __m256 term = each ? _mm256_loadu_ps(terms) : _mm256_set1_ps(*terms);
+    __m256 v = _mm256_add_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(n), factor), term);
+
+    v = _mm256_min_ps(high, _mm256_max_ps(low, v));
+    v = _mm256_add_ps(v, _mm256_set1_ps(ROUNDER));
+    return _mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(0xff));
+}
+
+/* As many as are in 32s; how many. GCC's vectors of the plain loop take 0.32 ns for a byte on Zen
+ * 3, these 0.15. */
+static inline __attribute__((always_inline)) int64_t
+scale_32s(const native_byte_scale *s, const bool each, const uint8_t *x, uint8_t *to)
+{
+    const __m256i flip = _mm256_set1_epi32(s->flip), zero = _mm256_set1_epi8((char)s->zero);
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    const __m256 low = _mm256_set1_ps(s->low), high = _mm256_set1_ps(s->high);
+    int64_t i = 0;
+
+    for (; i + 32 <= s->n; i += 32) {
+        __m256i y[4];
+        _Pragma("GCC unroll 4") for (int k = 0; k < 4; k++)
+        {
+            const int64_t at = each ? i + 8 * k : 0;
+            y[k] = scale_8(x + i + 8 * k, flip, s->factor + at, s->term + at, each, low, high);
+        }
+        const __m256i all =
+            _mm256_packus_epi16(_mm256_packus_epi32(y[0], y[1]), _mm256_packus_epi32(y[2], y[3]));
+        _mm256_storeu_si256((__m256i *)(void *)(to + i),
+                            _mm256_add_epi8(_mm256_permutevar8x32_epi32(all, order), zero));
+    }
+    return i;
+}
+
+static int64_t scale_vectors(const native_byte_scale *s, const uint8_t *x, uint8_t *to)
+{
+    return s->each ? scale_32s(s, true, x, to) : scale_32s(s, false, x, to);
+}
+#else
+static int64_t scale_vectors(const native_byte_scale *s, const uint8_t *x, uint8_t *to)
+{
+    (void)s, (void)x, (void)to;
+    return 0;
+}
+#endif
+
+static void scale_rest(const native_byte_scale *s, const uint8_t *x, uint8_t *to)
 {
     const float *factors = s->factor, *terms = s->term;
     const float factor = *factors, term = *terms, low = s->low, high = s->high;
@@ -103,7 +156,22 @@ static void scale_bytes(const native_byte_scale *s, const uint8_t *x, uint8_t *t
                 to[j] = (uint8_t)(scale_one(x[j] ^ flip, factor, term, low, high) + zero));
 }
 
-#ifdef LOOK_UP_AVX2
+static void scale_bytes(const native_byte_scale *s, const uint8_t *x, uint8_t *to)
+{
+    const int64_t done = scale_vectors(s, x, to);
+    native_byte_scale rest = *s;
+
+    if (done == s->n)
+        return;
+    rest.n -= done;
+    if (s->each) {
+        rest.factor += done;
+        rest.term += done;
+    }
+    scale_rest(&rest, x + done, to + done);
+}
+
+#ifdef LOOPS_AVX2
 /*
  * A shuffle looks up 16 bytes. An index less 16 * i, with 0x70 added and saturated, has its high
  * bit clear in the i-th 16 bytes of the table alone; all other shuffles give 0. On Zen 3 this takes
@@ -133,7 +201,7 @@ static void look_up(const uint8_t *table, const uint8_t *x, uint8_t *to, int64_t
 {
     int64_t i = 0;
 
-#ifdef LOOK_UP_AVX2
+#ifdef LOOPS_AVX2
     for (; i + 64 <= n; i += 64)
         look_up_64(table, x + i, to + i);
 #endif
