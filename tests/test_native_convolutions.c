@@ -476,6 +476,20 @@ TEST(few_outputs_are_added_to_a_residual)
           "z = Sigmoid(Add(Conv{pads=1,1,1,1}(y,w),Conv(y,v))); out Conv{pads=1,1,1,1}(z,u)");
 }
 
+TEST(few_outputs_of_transposed_convolutions_are_written_plain)
+{
+    check("in x ? 4 9 9; const v 32 4 3 3; const w 32 3 4 4; const b 3; y = Relu(Conv(x,v));"
+          "out Tanh(ConvTranspose{strides=2,2;pads=1,1,1,1}(y,w,b))");
+    check("in x ? 21 5 17; const w 21 2 3 5; y = Relu(x);"
+          "out Relu(ConvTranspose{strides=1,3;pads=0,2,1,0;dilations=2,1}(y,w))");
+    check("in x ? 40 3 14; const w 40 4 2 2; const b 4; y = Relu(x);"
+          "out ConvTranspose{strides=4,3}(y,w,b)");
+    check("in x ? 32 6 9; const w 32 1 3 3; const v 1 32 1 1; y = Relu(x);"
+          "out Sigmoid(Add(ConvTranspose{pads=1,1,1,1}(y,w),Conv(y,v)))");
+    CHECK_INT(2, kernels_of("in x ? 4 9 9; const v 16 4 3 3; const w 16 2 4 4;"
+                            "y = Relu(Conv(x,v)); out Sigmoid(ConvTranspose{strides=2,2}(y,w))"));
+}
+
 /* Sums over all samples keep them together in one unit. */
 TEST(pixels_of_all_samples_are_rows_of_one_product)
 {
@@ -521,5 +535,6 @@ static const test_case cases[] = {
     CASE(few_outputs_are_written_plain),
     CASE(few_outputs_have_all_of_their_windows),
     CASE(few_outputs_are_added_to_a_residual),
+    CASE(few_outputs_of_transposed_convolutions_are_written_plain),
 };
 TEST_MAIN(cases)

@@ -137,8 +137,9 @@ typedef struct native_pixels {
 } native_pixels;
 
 /*
- * One row of outputs, of a convolution with few of them, over a blocked source: to[o to_out + x] is
- * the sum over blocks of inputs, lines and columns of the window. Lines are those that are there.
+ * One row of outputs, of a convolution with few of them, over a blocked source: to[o to_out + x
+ * to_pixel] is the sum over blocks of inputs, lines and columns of the window. Lines are those that
+ * are there.
  */
 enum { NATIVE_FEW_OUTS = 4 };
 typedef struct native_few_line {
@@ -155,7 +156,7 @@ typedef struct native_few_outs {
     int64_t weights_block;
     const float *bias; /* a number for each output */
     float *to;
-    int64_t to_out;
+    int64_t to_out, to_pixel;
 } native_few_outs;
 
 /*

@@ -37,7 +37,7 @@ few_outs_inside(const native_few_outs *r, int64_t x, int64_t step, const int out
         }
     }
     UNROLL for (o = 0; o < outs; o++) UNROLL for (i = 0; i < pixels; i++)
-        r->to[o * r->to_out + x + i] = V_SUM(sum[o][i]) + r->bias[o];
+        r->to[o * r->to_out + (x + i) * r->to_pixel] = V_SUM(sum[o][i]) + r->bias[o];
 }
 
 /* One pixel, of whose window columns [begin, end) are there. */
@@ -69,7 +69,7 @@ few_outs_pixel(const native_few_outs *r, int64_t x, int64_t begin, int64_t end, 
             }
         }
     }
-    UNROLL for (o = 0; o < outs; o++) r->to[o * r->to_out + x] =
+    UNROLL for (o = 0; o < outs; o++) r->to[o * r->to_out + x * r->to_pixel] =
         V_SUM(V_ADD(V_ADD(sum[o][0], sum[o][1]), V_ADD(sum[o][2], sum[o][3]))) + r->bias[o];
 }
 

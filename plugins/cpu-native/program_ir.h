@@ -163,7 +163,7 @@ typedef struct native_item {
     bool average, count_padding;
     float count;
     bool plain_source; /* CONV: few channels, the source is plain and padded */
-    bool few_outs;     /* CONV: by program_few_outs.c, the result is plain */
+    bool few_outs;     /* convolutions: by program_few_outs.c, the result is plain */
     bool pooled;       /* CONV: with a maximum over 2 x 2 */
     native_binary_kind binary;
     /* PRODUCT */

@@ -321,12 +321,17 @@ static void lay_item(native_ir *ir, const native_item *old, const native_item *l
     case NATIVE_ITEM_BATCH_NORM:
     case NATIVE_ITEM_BATCH_NORM_GRAD:
     case NATIVE_ITEM_POOL_GRAD:
-    case NATIVE_ITEM_CONV_GRAD_INPUT:
         item.inputs[0] = native_as(ir, item.inputs[0], true);
         if (item.kind == NATIVE_ITEM_POOL_GRAD || item.kind == NATIVE_ITEM_BATCH_NORM_GRAD)
             item.inputs[1] = native_as(ir, item.inputs[1], true);
         item.residual = native_as(ir, item.residual, true);
         ir->values[item.output].blocked = true;
+        break;
+    case NATIVE_ITEM_CONV_GRAD_INPUT:
+        item.inputs[0] = native_as(ir, item.inputs[0], true);
+        item.few_outs = native_has_few_outs(ir, &item);
+        item.residual = native_as(ir, item.residual, !item.few_outs);
+        ir->values[item.output].blocked = !item.few_outs;
         break;
     case NATIVE_ITEM_CONV_GRAD_FILTER:
         native_lay_conv_grad_filter(ir, &item);

@@ -5,69 +5,19 @@
  * neighbours of the source: they are a depthwise convolution without steps whose outputs lie s
  * apart, a phase. A row of outputs is one such row for each of its phases.
  */
-#include "program.h"
+#include "program_phases.h"
 
 #include <string.h>
-
-enum { MOST_STEPS = 16 };
-
-/* Of an axis the phases, by the place of an output, with the padding, modulo the steps. */
-typedef struct phases {
-    int64_t stride, dilation, pad;
-    int64_t every, next;                   /* of its taps: in the window, and in the source */
-    int64_t n[MOST_STEPS];                 /* taps, */
-    int64_t first[MOST_STEPS];             /* of which this is the last along the source, */
-    int64_t begin[MOST_STEPS + 1], kernel; /* and how many those before it have; of all */
-} phases;
 
 typedef struct turned {
     const native_isa *isa;
     native_ref source, residual, to;
     bool has_residual;
-    phases axes[2];
+    native_phases axes[2];
     int64_t height, width, out_height, out_width, blocks;
     const float *weights, *bias; /* [block][phase of rows][phase of columns][tap], backwards */
     native_act act;
 } turned;
-
-static int64_t divisor_of(int64_t a, int64_t b)
-{
-    while (b) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-static void find_phases(phases *p, const native_item *item, int axis)
-{
-    const int64_t common = divisor_of(item->stride[axis], item->dilation[axis]);
-    int64_t tap, r;
-
-    p->stride = item->stride[axis];
-    p->dilation = item->dilation[axis];
-    p->pad = item->pad[axis];
-    p->kernel = item->kernel[axis];
-    p->every = p->stride / common;
-    p->next = p->dilation / common;
-    for (tap = p->kernel - 1; tap >= 0; tap--) {
-        r = tap * p->dilation % p->stride;
-        p->first[r] = tap;
-        p->n[r]++;
-    }
-    for (r = 0; r < p->stride; r++)
-        p->begin[r + 1] = p->begin[r] + p->n[r];
-}
-
-/* The phase of output `at`, and where its first tap lies. */
-static int64_t phase_at(const phases *p, int64_t at, int64_t *place)
-{
-    const int64_t r = (at + p->pad) % p->stride;
-
-    *place = (at + p->pad - p->first[r] * p->dilation) / p->stride - (p->n[r] - 1) * p->next;
-    return r;
-}
 
 /* ---- running ---- */
 
@@ -75,8 +25,8 @@ static int64_t phase_at(const phases *p, int64_t at, int64_t *place)
 static void run_phase(const turned *w, native_row *row, int64_t x, int64_t down, float *to,
                       const float *residual)
 {
-    const phases *rows = &w->axes[0], *columns = &w->axes[1];
-    const int64_t lanes = w->isa->lanes, across = phase_at(columns, x, &row->left);
+    const native_phases *rows = &w->axes[0], *columns = &w->axes[1];
+    const int64_t lanes = w->isa->lanes, across = native_phase_at(columns, x, &row->left);
     const float *weights = row->weights;
 
     row->kernel[0] = rows->n[down];
@@ -122,7 +72,7 @@ static void run_turned(const void *params, const native_bases *bases, int64_t be
             .to_pixel = w->axes[1].stride * lanes,
             .act = clips ? w->act : none,
         };
-        const int64_t down = phase_at(&w->axes[0], y, &row.top);
+        const int64_t down = native_phase_at(&w->axes[0], y, &row.top);
         int64_t x;
         for (x = 0; x < w->axes[1].stride && x < w->out_width; x++)
             run_phase(w, &row, x, down, to, residual);
@@ -139,25 +89,16 @@ typedef struct packing {
     int64_t channels;
 } packing;
 
-/* Of a tap its phase, and its place there from the last one on. */
-static int64_t phase_of(const phases *p, int64_t tap, int64_t *place)
-{
-    const int64_t r = tap * p->dilation % p->stride;
-
-    *place = p->n[r] - 1 - (tap - p->first[r]) / p->every;
-    return r;
-}
-
 static void fill_weights(float *to, const void *user)
 {
     const packing *k = user;
-    const phases *rows = &k->w->axes[0], *columns = &k->w->axes[1];
+    const native_phases *rows = &k->w->axes[0], *columns = &k->w->axes[1];
     const int64_t lanes = k->w->isa->lanes, taps = rows->kernel * columns->kernel;
     int64_t tap, c, row, column;
 
     for (tap = 0; tap < taps; tap++) {
-        const int64_t down = phase_of(rows, tap / columns->kernel, &row);
-        const int64_t across = phase_of(columns, tap % columns->kernel, &column);
+        const int64_t down = native_phase_of(rows, tap / columns->kernel, &row);
+        const int64_t across = native_phase_of(columns, tap % columns->kernel, &column);
         const int64_t at = rows->begin[down] * columns->kernel +
                            rows->n[down] * columns->begin[across] + row * columns->n[across] +
                            column;
@@ -200,7 +141,7 @@ bool native_is_turned_depthwise(const native_planner *p, const native_item *item
     return item->kind == NATIVE_ITEM_CONV_GRAD_INPUT && item->groups > 1 &&
            item->groups == x->dims[1] && item->groups == y->dims[1] && !item->depth.kernel &&
            !item->pooled && item->codes < 0 && p->ir->values[item->inputs[1]].known &&
-           item->stride[0] <= MOST_STEPS && item->stride[1] <= MOST_STEPS;
+           item->stride[0] <= NATIVE_MOST_STEPS && item->stride[1] <= NATIVE_MOST_STEPS;
 }
 
 void native_plan_turned_depthwise(native_planner *p, const native_item *item)
@@ -222,8 +163,8 @@ void native_plan_turned_depthwise(native_planner *p, const native_item *item)
     w->out_width = y->dims[3];
     w->blocks = (y->dims[1] + p->isa->lanes - 1) / p->isa->lanes;
     w->act = item->act;
-    find_phases(&w->axes[0], item, 0);
-    find_phases(&w->axes[1], item, 1);
+    native_find_phases(&w->axes[0], item, 0);
+    native_find_phases(&w->axes[1], item, 1);
     pack(p, w, item, y->dims[1]);
     rows = native_first_dim(p, y) * w->blocks * w->out_height;
     native_add_run(p, run_turned, w, rows,
