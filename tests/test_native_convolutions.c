@@ -490,6 +490,14 @@ TEST(few_outputs_of_transposed_convolutions_are_written_plain)
                             "y = Relu(Conv(x,v)); out Sigmoid(ConvTranspose{strides=2,2}(y,w))"));
 }
 
+TEST(squares_that_floats_do_not_hold_are_pooled)
+{
+    uint32_t n_launches;
+
+    compare("in x ? 2 9 20; out LpPool{kernel_shape=3,3}(Mul(x,1e30))", &n_launches);
+    compare("in x ? 2 9 20; out LpPool{kernel_shape=2,2;strides=2,2}(Mul(x,1e-25))", &n_launches);
+}
+
 /* Sums over all samples keep them together in one unit. */
 TEST(pixels_of_all_samples_are_rows_of_one_product)
 {
@@ -536,5 +544,6 @@ static const test_case cases[] = {
     CASE(few_outputs_have_all_of_their_windows),
     CASE(few_outputs_are_added_to_a_residual),
     CASE(few_outputs_of_transposed_convolutions_are_written_plain),
+    CASE(squares_that_floats_do_not_hold_are_pooled),
 };
 TEST_MAIN(cases)

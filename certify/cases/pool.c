@@ -47,6 +47,15 @@ const ops_case ops_pool_cases[] = {
      .tolerance = OPS_SUM},
     {"LpPool/windows in the padding", .vars = WIDE, .attrs = WINDOW WIDE_PADS " p?:i=1|2|3",
      .in = INPUT(OPS_FLOATS), .tolerance = OPS_SUM},
+    {"LpPool/long rows",
+     .vars = "H=1|2 N=1 C=1|2 k=1..4 e=1|2|60|300 s=1|2|3|70 t=0..1 p=0..k-1 q=0..k-1 "
+             "x=(k-1)*e+1..(k-1)*e+600",
+     .attrs = "kernel_shape:is=2^(H-1),k dilations:is=1^(H-1),e strides:is=1^(H-1),s "
+              "pads?:is=1^(H-1),p,1^(H-1),q p?:i=1|2|3|9",
+     .in = {{OPS_FLOATS, "N,C,3^(H-1),x", NULL, NULL, NULL}}, .tolerance = OPS_SUM},
+    {"LpPool/large and small", .vars = "H=2 N=1 C=2 k=1..3 e=1 s=1|2 x=5..9",
+     .attrs = "kernel_shape:is=k^H strides?:is=s^H p:i=1|2",
+     .in = {{"f32", "N,C,x^H", "-3..3|1e-18|1e18", NULL, NULL}}, .tolerance = OPS_SUM},
     {"LpPool/same or valid", .vars = VARS, .attrs = WINDOW SAME " p?:i=1|2|3",
      .in = INPUT(OPS_FLOATS), .tolerance = OPS_SUM},
     {"MaxPool", .vars = VARS, .attrs = WINDOW PADS, .in = INPUT(OPS_FLOATS "|u8|i8"),

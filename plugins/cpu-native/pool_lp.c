@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool_lp.c: LpPool: a row of outputs at a time, to which each tap adds a row of powers, in double
- * as naive has them. Threads share the rows.
+ * pool_lp.c: LpPool: the powers of rows of inputs are added up over all axes but the last one, then
+ * these sums over the last one, in double as naive has them. Threads share the rows of outputs.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "isa.h"
 #include "window.h"
 
-enum { CHUNK = 256 /* outputs of a row at once */, PART = 4 * 1024 /* taps of a thread */ };
+enum { SPAN = 512 /* inputs of a row at once */, PART = 4 * 1024 /* taps of a thread */ };
 
 typedef struct state {
+    const native_isa *isa;
     native_window window;
     bool wide;
     int64_t p, rows, row_taps, dims[TFR_MAX_RANK], outs[TFR_MAX_RANK];
+    int64_t each, taps; /* outputs and taps of the last axis that go together */
     const void *known;
 } state;
 
@@ -22,6 +26,16 @@ typedef struct work {
     const char *from;
     char *to;
 } work;
+
+/* Some outputs of a row, whose other coordinates are `out`, and taps of the last axis of them. */
+typedef struct piece {
+    const char *from;
+    int64_t plane;
+    const int64_t *out;
+    int64_t first, n, tap, taps;
+    int64_t begin, end, base; /* inputs that there are; sums[0] is of input base */
+    double *sums;
+} piece;
 
 /* |x| to the power of p > 2, which is mostly 3. */
 static double power(double x, int64_t p)
@@ -36,71 +50,101 @@ static double power(double x, int64_t p)
 }
 
 #define ADD(type)                                                                                  \
-    static void add_##type(int64_t p, const type *x, int64_t stride, int64_t n, double *sums)      \
+    static void add_##type(int64_t p, const type *x, int64_t n, double *sums)                      \
     {                                                                                              \
         int64_t i;                                                                                 \
-        if (p == 1)                                                                                \
-            for (i = 0; i < n; i++)                                                                \
-                sums[i] += fabs((double)x[i * stride]);                                            \
-        else if (p == 2)                                                                           \
-            for (i = 0; i < n; i++)                                                                \
-                sums[i] += (double)x[i * stride] * (double)x[i * stride];                          \
-        else                                                                                       \
-            for (i = 0; i < n; i++)                                                                \
-                sums[i] += power((double)x[i * stride], p);                                        \
+        for (i = 0; i < n && p == 3; i++) {                                                        \
+            const double v = fabs((double)x[i]);                                                   \
+            sums[i] += v * v * v;                                                                  \
+        }                                                                                          \
+        for (i = 0; i < n && p != 3; i++)                                                          \
+            sums[i] += power((double)x[i], p);                                                     \
     }
 ADD(float)
 ADD(double)
 
-static void add_powers(const state *s, const char *from, int64_t at, int64_t n, double *sums)
+/* n rows. */
+static void add_powers(const state *s, const char *from, int64_t at, int64_t n, piece *e)
 {
-    const int64_t stride = s->window.stride[s->window.rank - 1];
+    const int64_t last = s->window.rank - 1, inputs = e->end - e->begin;
+    double *sums = e->sums + e->begin - e->base;
+    native_fold f = {.rows = n, .n = inputs, .to = sums};
+    int64_t r;
 
-    if (s->wide)
-        add_double(s->p, (const double *)(const void *)from + at, stride, n, sums);
-    else
-        add_float(s->p, (const float *)(const void *)from + at, stride, n, sums);
-}
-
-/* One line of taps along the last axis, for outputs [begin, end) of a row of it. */
-static void add_line(const state *s, const char *from, int64_t at, int64_t begin, int64_t end,
-                     double *sums)
-{
-    const native_window *w = &s->window;
-    const int32_t last = w->rank - 1;
-    int64_t k, first, stop;
-
-    for (k = 0; k < w->kernel[last]; k++) {
-        native_window_span(w, last, k, 0, s->dims[last], end, &first, &stop);
-        first = first > begin ? first : begin;
-        if (first < stop)
-            add_powers(s, from, at + first * w->stride[last] + k * w->dilation[last] - w->pad[last],
-                       stop - first, sums + first - begin);
+    f.step = last > 0 ? s->window.dilation[last - 1] * s->dims[last] : 0;
+    f.x = from + (size_t)at * (s->wide ? sizeof(double) : sizeof(float));
+    if (s->p <= 2) {
+        const native_fold_kind kind = s->p == 1 ? NATIVE_FOLD_ABS : NATIVE_FOLD_SQUARE;
+        s->isa->folds->rows[kind][s->wide ? NATIVE_FOLD_F64 : NATIVE_FOLD_F32](&f);
+        return;
     }
+    for (r = 0; r < n; r++)
+        if (s->wide)
+            add_double(s->p, (const double *)f.x + r * f.step, inputs, sums);
+        else
+            add_float(s->p, (const float *)f.x + r * f.step, inputs, sums);
 }
 
-/* All taps of outputs [begin, end) of the row whose other coordinates are `out`. */
-static void add_taps(const state *s, const char *from, int64_t plane, const int64_t *out,
-                     int64_t begin, int64_t end, double *sums)
+/* The taps of axis d that there are of an output, and where the first one lies. */
+static int64_t taps_of(const state *s, int32_t d, int64_t out, int64_t *at)
 {
     const native_window *w = &s->window;
-    const int32_t last = w->rank - 1;
-    int64_t tap[TFR_MAX_RANK] = {0};
+    const int64_t begin = out * w->stride[d] - w->pad[d], dilation = w->dilation[d];
+    const int64_t first = begin >= 0 ? 0 : (dilation - 1 - begin) / dilation;
+
+    *at = begin + first * dilation;
+    return native_window_taps(w, d, out, 0, s->dims[d]);
+}
+
+/* The sums of a piece over all axes but the last one: that before it goes row by row. */
+static void add_rows(const state *s, piece *e)
+{
+    const int32_t last = s->window.rank - 1;
+    int64_t at[TFR_MAX_RANK], n[TFR_MAX_RANK], tap[TFR_MAX_RANK] = {0};
     int32_t d;
 
+    for (d = 0; d < last; d++) {
+        n[d] = taps_of(s, d, e->out[d], &at[d]);
+        if (n[d] <= 0)
+            return;
+    }
     do {
-        int64_t at = plane;
-        bool inside = true;
-        for (d = 0; d < last; d++) {
-            const int64_t i = out[d] * w->stride[d] + tap[d] * w->dilation[d] - w->pad[d];
-            inside = inside && i >= 0 && i < s->dims[d];
-            at = at * s->dims[d] + i;
-        }
-        if (inside)
-            add_line(s, from, at * s->dims[last], begin, end, sums);
-        for (d = last - 1; d >= 0 && ++tap[d] == w->kernel[d]; d--)
+        int64_t row = e->plane;
+        for (d = 0; d < last; d++)
+            row = row * s->dims[d] + at[d] + tap[d] * s->window.dilation[d];
+        add_powers(s, e->from, row * s->dims[last] + e->begin, last > 0 ? n[last - 1] : 1, e);
+        for (d = last - 2; d >= 0 && ++tap[d] == n[d]; d--)
             tap[d] = 0;
     } while (d >= 0);
+}
+
+/* Adds the sums of the taps of a piece to those of its outputs. */
+static void add_piece(const state *s, piece *e, double *to)
+{
+    const native_window *w = &s->window;
+    const int32_t last = w->rank - 1;
+    const int64_t stride = w->stride[last], dilation = w->dilation[last];
+    const int64_t reach = (e->n - 1) * stride + (e->taps - 1) * dilation + 1;
+    int64_t i, k;
+
+    e->base = e->first * stride + e->tap * dilation - w->pad[last];
+    e->begin = e->base < 0 ? 0 : e->base;
+    e->end = e->base + reach < s->dims[last] ? e->base + reach : s->dims[last];
+    if (e->begin >= e->end)
+        return;
+    memset(e->sums, 0, (size_t)reach * sizeof *e->sums);
+    add_rows(s, e);
+    if (stride == 1) {
+        s->isa->folds->rows[NATIVE_FOLD_SUM][NATIVE_FOLD_F64](
+            &(native_fold){.x = e->sums, .rows = e->taps, .step = dilation, .n = e->n, .to = to});
+        return;
+    }
+    for (i = 0; i < e->n; i++) {
+        double sum = to[i];
+        for (k = 0; k < e->taps; k++)
+            sum += e->sums[i * stride + k * dilation];
+        to[i] = sum;
+    }
 }
 
 static double root(int64_t p, double sum)
@@ -108,28 +152,53 @@ static double root(int64_t p, double sum)
     return p == 1 ? sum : p == 2 ? sqrt(sum) : p == 3 ? cbrt(sum) : pow(sum, 1 / (double)p);
 }
 
+static void write_roots(const state *s, const double *sums, int64_t n, char *to)
+{
+    const native_act root_of = {.kind = NATIVE_ACT_SQRT};
+    double *wide = (double *)(void *)to;
+    float *narrow = (float *)(void *)to;
+    bool plain = !s->wide && s->p <= 2; /* sums that floats hold */
+    int others = 0;
+    int64_t i;
+
+    for (i = 0; plain && s->p == 2 && i < n; i++)
+        others |= (sums[i] != 0) & (!(sums[i] >= (double)FLT_MIN) | !(sums[i] <= (double)FLT_MAX));
+    plain = plain && !others;
+    for (i = 0; plain && i < n; i++)
+        narrow[i] = (float)sums[i];
+    if (plain && s->p == 2)
+        s->isa->act(&root_of, narrow, narrow, n);
+    for (i = 0; !plain && i < n; i++)
+        if (s->wide)
+            wide[i] = root(s->p, sums[i]);
+        else
+            narrow[i] = (float)root(s->p, sums[i]);
+}
+
 static void run_rows(void *user, int64_t begin, int64_t end)
 {
     const work *w = user;
     const state *s = w->s;
     const int32_t last = s->window.rank - 1;
-    const int64_t n = s->outs[last];
-    double sums[CHUNK];
+    const int64_t n = s->outs[last], kernel = s->window.kernel[last];
+    double sums[SPAN], of_inputs[SPAN];
 
     for (; begin < end; begin++) {
-        int64_t out[TFR_MAX_RANK], rest = begin, first, i;
+        int64_t out[TFR_MAX_RANK], rest = begin;
+        piece e = {.from = w->from, .out = out, .sums = of_inputs};
         int32_t d;
         for (d = last - 1; d >= 0; rest /= s->outs[d--])
             out[d] = rest % s->outs[d];
-        for (first = 0; first < n; first += CHUNK) {
-            const int64_t some = n - first < CHUNK ? n - first : CHUNK, at = begin * n + first;
-            memset(sums, 0, (size_t)some * sizeof *sums);
-            add_taps(s, w->from, rest, out, first, first + some, sums);
-            for (i = 0; i < some; i++)
-                if (s->wide)
-                    ((double *)(void *)w->to)[at + i] = root(s->p, sums[i]);
-                else
-                    ((float *)(void *)w->to)[at + i] = (float)root(s->p, sums[i]);
+        e.plane = rest;
+        for (e.first = 0; e.first < n; e.first += e.n) {
+            const size_t size = s->wide ? sizeof(double) : sizeof(float);
+            e.n = n - e.first < s->each ? n - e.first : s->each;
+            memset(sums, 0, (size_t)e.n * sizeof *sums);
+            for (e.tap = 0; e.tap < kernel; e.tap += e.taps) {
+                e.taps = kernel - e.tap < s->taps ? kernel - e.tap : s->taps;
+                add_piece(s, &e, sums);
+            }
+            write_roots(s, sums, e.n, w->to + (size_t)(begin * n + e.first) * size);
         }
     }
 }
@@ -174,6 +243,10 @@ void native_pool_lp_prepare(native_build *b, const tfr_call *call)
     if (!s)
         return;
     native_window_read(&s->window, call, x->rank - 2, NULL);
+    d = s->window.rank - 1;
+    s->each = 1 + (SPAN / 2 - 1) / s->window.stride[d];
+    s->taps = 1 + (SPAN / 2 - 1) / s->window.dilation[d];
+    s->isa = b->device->isa;
     s->wide = x->dtype == TFR_DTYPE_F64;
     s->p = tfr_call_int(call, "p", 2);
     s->row_taps = y->dims[y->rank - 1];
