@@ -174,6 +174,20 @@ ADD_TO(F64, double)
         return !fmod && r != 0 && (r < 0) != (y < 0) ? r + y : r;                                  \
     }
 
+/* Less 1 by its bits, as a choice would be a jump. */
+#define FLOOR(name, type, word, one, round, sign)                                                  \
+    static inline type floor_##name(type x)                                                        \
+    {                                                                                              \
+        const type whole = round(x);                                                               \
+        const word bits = ((word)0 - (word)(whole > x)) & (one);                                   \
+        type less;                                                                                 \
+                                                                                                   \
+        memcpy(&less, &bits, sizeof less);                                                         \
+        return sign(whole - less, x);                                                              \
+    }
+FLOOR(F32, float, uint32_t, UINT32_C(0x3f800000), rintf, copysignf)
+FLOOR(F64, double, uint64_t, UINT64_C(0x3ff0000000000000), rint, copysign)
+
 DIVIDE(I32, int32_t, uint32_t)
 DIVIDE(I64, int64_t, uint64_t)
 

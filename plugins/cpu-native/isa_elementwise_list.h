@@ -49,6 +49,7 @@
 
 /* NaN in an operand stays; of zeros the first. */
 #define NATIVE_ELEMENTWISE_LIST(X)                                                                 \
+    X(UNARY, Abs, F64, double, F64, double, fabs(x))                                               \
     INTEGERS(X, UNARY, Abs, x < 0 ? 0 - (uint64_t)x : (uint64_t)x)                                 \
     VECTOR_MATH(X, Acos, v_acos, acos)                                                             \
     CALCULATED_MATH(X, Acosh, area_cosine, acosh)                                                  \
@@ -66,7 +67,8 @@
     BITS(X, UNARY, BitwiseNot, ~x)                                                                 \
     BITS(X, BINARY, BitwiseOr, x | y)                                                              \
     BITS(X, BINARY, BitwiseXor, x ^ y)                                                             \
-    FLOATS(X, UNARY, Ceil, copysign(rint(x) + (rint(x) < x ? 1 : 0), x))                           \
+    X(UNARY, Ceil, F32, float, F32, float, -floor_F32(-x))                                         \
+    X(UNARY, Ceil, F64, double, F64, double, -floor_F64(-x))                                       \
     FLOATS(X, BOUNDED, Clip, x)                                                                    \
     INTEGERS(X, BOUNDED, Clip, x)                                                                  \
     X(CALCULATED, Cos, F32, float, F32, float, cosine)                                             \
@@ -77,7 +79,8 @@
     COMPARISON(X, Equal, x == y)                                                                   \
     X(BINARY, Equal, U8, uint8_t, BOOL, uint8_t, x == y)                                           \
     X(BINARY, Equal, BOOL, uint8_t, BOOL, uint8_t, (x != 0) == (y != 0))                           \
-    FLOATS(X, UNARY, Floor, copysign(rint(x) - (rint(x) > x ? 1 : 0), x))                          \
+    X(UNARY, Floor, F32, float, F32, float, floor_F32(x))                                          \
+    X(UNARY, Floor, F64, double, F64, double, floor_F64(x))                                        \
     COMPARISON(X, Greater, x > y)                                                                  \
     COMPARISON(X, GreaterOrEqual, x >= y)                                                          \
     X(INFINITE, IsInf, F32, float, BOOL, uint8_t, INFINITY)                                        \
@@ -99,6 +102,7 @@
     X(REST, Mod, F32, float, F32, float, rest_F64((double)x, (double)y, s->mode != 0))             \
     X(BINARY, Mod, F64, double, F64, double, rest_F64(x, y, s->mode != 0))                         \
     ARITHMETIC(X, Mul, x *y)                                                                       \
+    X(UNARY, Neg, F64, double, F64, double, -x)                                                    \
     INTEGERS(X, UNARY, Neg, 0 - (uint64_t)x)                                                       \
     X(UNARY, Not, BOOL, uint8_t, BOOL, uint8_t, x == 0)                                            \
     LOGIC(X, Or, (x != 0) | (y != 0))                                                              \
@@ -106,6 +110,7 @@
     X(POWERS, Pow, F32, float, F32, float, power(x, y))                                            \
     X(BINARY, Pow, F64, double, F64, double, pow(x, y))                                            \
     FLOATS(X, UNARY, Reciprocal, 1 / x)                                                            \
+    X(UNARY, Relu, F64, double, F64, double, either(x < 0.0, 0.0, x))                              \
     INTEGERS(X, UNARY, Relu, x > 0 ? x : 0)                                                        \
     FLOAT_MATH(X, Round, rint)                                                                     \
     INTEGERS(X, UNARY, Sign, (x > 0) - (x < 0))                                                    \

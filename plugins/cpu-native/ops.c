@@ -98,7 +98,7 @@
 
 /* clang-format off */
 const native_op native_op_rows[] = {
-    WIDE("Abs", 13, BIT(F32) | INTEGERS),
+    WIDE("Abs", 13, NUMBERS),
     WIDE("Acos", 22, FLOATS),
     WIDE("Acosh", 22, FLOATS),
     WIDE("Add", 14, NUMBERS),
@@ -213,7 +213,7 @@ const native_op native_op_rows[] = {
     WIDE("Mod", 28, INTEGERS | FLOATS),
     WIDE("Mul", 14, NUMBERS),
     OP("Multinomial", 22, classes, FLOATS),
-    WIDE("Neg", 13, BIT(F32) | INTEGERS),
+    WIDE("Neg", 13, NUMBERS),
     COUNTED("NonMaxSuppression", 11, nms, BIT(F32)),
     COUNTED("NonZero", 13, non_zero, COUNTABLE),
     ML("Normalizer", 1, features, NUMBERS),
@@ -245,7 +245,7 @@ const native_op native_op_rows[] = {
     WIDE("ReduceProd", 18, NUMBERS),
     WIDE("ReduceSum", 13, NUMBERS),
     WIDE("ReduceSumSquare", 18, NUMBERS),
-    WIDE("Relu", 14, BIT(F32) | INTEGERS),
+    WIDE("Relu", 14, NUMBERS),
     OP("Resize", 19, resize, FLOATS | BIT(F16) | BIT(BF16) | BIT(U8) | BIT(I32)),
     OP("ReverseSequence", 28, move_rows, PADDED),
     HALF("RoiAlign", 22, roi_align, BIT(F32)),
