@@ -9,6 +9,8 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
+#include "copy_rows.h"
+
 enum { PART_BYTES = 16 * 1024 /* that a thread copies at once, at least */ };
 
 bool native_gather_fits(const tfr_call *call)
@@ -69,7 +71,7 @@ static void copy_places(int64_t inner, const char *from, const int64_t *places, 
         COPY_PLACES(uint64_t)
     default:
         for (i = 0; i < n; i++)
-            memcpy(to + i * inner, from + places[i] * inner, (size_t)inner);
+            native_copy_rows(from + places[i] * inner, 0, to + i * inner, 0, inner, 1);
     }
 }
 

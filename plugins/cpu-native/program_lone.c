@@ -24,7 +24,8 @@ static bool is_half(const tfr_program_graph *graph, int32_t value)
 /* One that has a kernel for elements of 2 bytes. */
 static bool is_move(const tfr_call *call)
 {
-    static const char *const names[] = {"Transpose", "Concat", "Expand", "Split", "Slice"};
+    static const char *const names[] = {"Transpose", "Concat", "Expand",
+                                        "Split",     "Slice",  "Gather"};
     size_t i;
 
     for (i = 0; i < sizeof names / sizeof names[0] && call->domain[0] == '\0'; i++) {

@@ -19,6 +19,7 @@ enum {
 };
 
 #define TURN(width, type)                                                                          \
+    /* constants lie anywhere */                                                                   \
     static void turn_one_by_one_##width(const type *from, int64_t from_step, type *to,             \
                                         int64_t to_step, int64_t rows, int64_t columns)            \
     {                                                                                              \
@@ -26,7 +27,7 @@ enum {
                                                                                                    \
         for (j = 0; j < columns; j++)                                                              \
             for (i = 0; i < rows; i++)                                                             \
-                to[j * to_step + i] = from[i * from_step + j];                                     \
+                memcpy(to + j * to_step + i, from + i * from_step + j, width);                     \
     }                                                                                              \
                                                                                                    \
     /* Of few columns: rows are read as far as a square has columns. */                            \
