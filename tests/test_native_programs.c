@@ -476,6 +476,20 @@ TEST(sums_of_two_are_fused_as_other_sums_are)
         kernels_of("in x ? 5 9 7; const w 5 5 3 3; out Relu(Sum(Conv{pads=1,1,1,1}(x,w),x))"));
 }
 
+TEST(plain_images_are_normalized_as_they_lie)
+{
+    const char *const images[] = {"in x ? 5 9 7;", "in x ? 5 9;", "in x ? 5 3 4 4;"};
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
+        char text[160];
+        snprintf(text, sizeof text,
+                 "%s const s 5; const b 5; const m 5; const v 5;"
+                 "out Tanh(BatchNormalization(Relu(BatchNormalization(x,s,b,m,v)),s,b,m,v))",
+                 images[i]);
+        check(text);
+        CHECK_UINT(2, kernels_of(text));
+    }
+}
+
 TEST(known_matrices_times_what_is_computed)
 {
     const char *small = "in x ? 40; const a 2 33 40; out Relu(MatMul(a,Transpose{perm=1,0}(x)))";
@@ -520,6 +534,7 @@ static const test_case cases[] = {
     CASE(normalizations_of_groups_channels_and_rows),
     CASE(what_was_measured_once_is_not_measured_again),
     CASE(sums_of_two_are_fused_as_other_sums_are),
+    CASE(plain_images_are_normalized_as_they_lie),
     CASE(known_matrices_times_what_is_computed),
 };
 TEST_MAIN(cases)

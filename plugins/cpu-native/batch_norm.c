@@ -9,11 +9,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "isa.h"
 #include "program_half.h"
 
 enum { PART = 8 * 1024 /* elements that a thread computes at once, at least */ };
 
 typedef struct state {
+    const native_isa *isa;
     int64_t rows, C;
     double epsilon;
     const void *known[5]; /* x, scale, B, mean, var */
@@ -31,11 +33,12 @@ static void run_rows(void *user, int64_t begin, int64_t end)
     const work *w = user;
     const float *factor = w->s->factor, *shift = w->s->shift;
     const int64_t C = w->s->C;
-    int64_t c;
 
-    for (; begin < end; begin++)
-        for (c = 0; c < C; c++)
-            w->y[begin * C + c] = w->x[begin * C + c] * factor[c] + shift[c];
+    for (; begin < end; begin++) {
+        float *to = w->y + begin * C;
+        w->s->isa->binary(NATIVE_MUL, w->x + begin * C, 1, factor, 1, to, C);
+        w->s->isa->binary(NATIVE_ADD, to, 1, shift, 1, to, C);
+    }
 }
 
 static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch *launch,
@@ -90,6 +93,7 @@ void native_batch_norm_prepare(native_build *b, const tfr_call *call)
     s = native_set_function(b, run, NULL, sizeof *s, "batch_norm");
     if (!s || !(s->factor = native_add_block(b, 2 * (size_t)x->dims[1] * sizeof(float))))
         return;
+    s->isa = b->device->isa;
     s->rows = x->dims[0];
     s->C = x->dims[1];
     s->shift = s->factor + s->C;

@@ -158,10 +158,12 @@ static bool is_read_blocked(const native_ir *ir, const native_item *later, int n
         case NATIVE_ITEM_DEPTHWISE:
         case NATIVE_ITEM_POOL:
         case NATIVE_ITEM_MEAN:
-        case NATIVE_ITEM_BATCH_NORM:
             return true;
+        case NATIVE_ITEM_BATCH_NORM:
         case NATIVE_ITEM_STRIDED:
-            if (!native_cuts_channels(ir, item))
+            if (item->kind == NATIVE_ITEM_BATCH_NORM && (!item->of_variance || item->integer >= 0))
+                return true;
+            if (item->kind == NATIVE_ITEM_STRIDED && !native_cuts_channels(ir, item))
                 break;
             /* fall through */
         case NATIVE_ITEM_ACT:

@@ -274,6 +274,15 @@ static void lay_reduce(native_ir *ir, native_item *item)
         lay_plain(ir, item);
 }
 
+/* One with given moments, of what lies plain for those who read the result, too. */
+static bool is_plain_norm(const native_ir *ir, const native_item *item, const native_item *later,
+                          int n)
+{
+    return item->of_variance && item->integer < 0 && !ir->values[item->inputs[0]].blocked &&
+           (item->residual < 0 || !ir->values[item->residual].blocked) &&
+           !native_is_read_blocked(ir, later, n, item->output);
+}
+
 /* later: the n items that follow. */
 static void lay_item(native_ir *ir, const native_item *old, const native_item *later, int n)
 {
@@ -319,6 +328,10 @@ static void lay_item(native_ir *ir, const native_item *old, const native_item *l
         item.inputs[1] = native_as(ir, item.inputs[1], true);
         break;
     case NATIVE_ITEM_BATCH_NORM:
+        if (is_plain_norm(ir, &item, later, n)) {
+            lay_plain(ir, &item);
+            break;
+        } /* fall through */
     case NATIVE_ITEM_BATCH_NORM_GRAD:
     case NATIVE_ITEM_POOL_GRAD:
         item.inputs[0] = native_as(ir, item.inputs[0], true);

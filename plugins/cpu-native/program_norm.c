@@ -12,6 +12,7 @@
 #include "program.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MOMENTS = 3, SUMS = 2 };
 
@@ -206,6 +207,65 @@ static void run_norm(const void *params, const native_bases *bases, int64_t begi
     }
 }
 
+/* The last numbers of a plain plane, fewer than a vector has, as one. */
+static void run_rest(const norm *s, native_norm n, int64_t some)
+{
+    _Alignas(64) float x[NATIVE_MAX_LANES] = {0}, other[NATIVE_MAX_LANES] = {0};
+    float *const to = n.to;
+
+    memcpy(x, n.x, (size_t)some * sizeof *x);
+    if (n.other)
+        memcpy(other, n.other, (size_t)some * sizeof *other);
+    n.x = n.to = x;
+    n.other = n.other ? other : NULL;
+    n.n = 1;
+    s->isa->norm_plane(&n);
+    memcpy(to, x, (size_t)some * sizeof *to);
+}
+
+/* The numbers of channel c in all lanes. */
+static void set_channel(const norm *s, const native_bases *bases, int64_t c, vectors *v)
+{
+    const double variance = (double)native_at(bases, &s->deviation)[c];
+    const float deviation = (float)(1.0 / sqrt(variance + s->epsilon));
+    int i;
+
+    for (i = 0; i < s->isa->lanes; i++) {
+        v->mean[i] = native_at(bases, &s->mean)[c];
+        v->factor[i] = native_at(bases, &s->scale)[c] * deviation;
+        v->shift[i] = native_at(bases, &s->shift)[c];
+    }
+}
+
+/* Of plain images: a vector has numbers of one channel. Numbers count planes. */
+static void run_planes(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const norm *s = params;
+    const int64_t lanes = s->isa->lanes, whole = s->plane - s->plane % lanes;
+    vectors v;
+
+    for (; begin < end; begin++) {
+        const int64_t at = begin * s->plane;
+        native_norm n = {.x = native_at(bases, &s->x) + at,
+                         .other = s->has_other ? native_at(bases, &s->other) + at : NULL,
+                         .to = native_at(bases, &s->to) + at,
+                         .n = whole / lanes,
+                         .mean = v.mean,
+                         .factor = v.factor,
+                         .shift = v.shift,
+                         .masked = s->masked};
+        set_channel(s, bases, begin % s->channels, &v);
+        s->isa->norm_plane(&n);
+        n.x += whole;
+        n.other = n.other ? n.other + whole : NULL;
+        n.to += whole;
+        if (whole < s->plane)
+            run_rest(s, n, s->plane - whole);
+        if (s->finishes)
+            s->isa->act(&s->act, n.to - whole, n.to - whole, s->plane);
+    }
+}
+
 void native_plan_batch_norm(native_planner *p, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]];
@@ -226,6 +286,11 @@ void native_plan_batch_norm(native_planner *p, const native_item *item)
     s->masked = native_is_relu(&item->act);
     s->finishes = !s->masked && item->act.kind != NATIVE_ACT_NONE;
     s->act = item->act;
+    if (!p->ir->values[item->output].blocked) {
+        native_add_run(p, run_planes, s, s->samples * s->channels,
+                       (double)native_count(p, x) * 0.15);
+        return;
+    }
     native_add_run(p, run_norm, s, s->samples * s->blocks, (double)native_count(p, x) * 0.15);
 }
 
