@@ -52,6 +52,16 @@ const ops_case ops_conv_cases[] = {
      .vars = "H=1|2|2 N=1 C=1 M=1 G=8|17 k=3|5|7 e=1|1|2 s=1|2|3 p=0..3 q=0..3 x=13..24",
      .attrs = WINDOW " pads?:is=p^H,q^H", .in = {{"f32", "N,C*G,x^H", NULL, NULL, NULL}, WEIGHTS},
      .tolerance = OPS_SUM, .bench = "H=2 G=192 k=3 e=1 s=1 p=1 q=1 x=14"},
+    {"Conv/depthwise, large windows",
+     .vars = "H=1|2|2 N=1 C=1 M=1 G=8|17 k=9..13 e=1|1|2 s=1|1|2 p=0..(k-1)*e q=0..(k-1)*e "
+             "x=(k-1)*e+1..(k-1)*e+14",
+     .attrs = WINDOW " pads?:is=p^H,q^H", .in = {{"f32", "N,C*G,x^H", NULL, NULL, NULL}, WEIGHTS},
+     .tolerance = OPS_SUM, .bench = "H=2 G=64 k=13 e=1 s=1 p=6 q=6 x=14"},
+    {"Conv/depthwise, windows larger than images",
+     .vars = "H=1|2|2 N=1 C=1 M=1 G=8|17 k=9..13 e=1|1|2 s=1|1|2 p=(k-1)*e-2..(k-1)*e "
+             "q=(k-1)*e-2..(k-1)*e x=5..9",
+     .attrs = WINDOW " pads:is=p^H,q^H", .in = {{"f32", "N,C*G,x^H", NULL, NULL, NULL}, WEIGHTS},
+     .tolerance = OPS_SUM},
     {"Conv/depthwise, frames and planes",
      .vars = "N=1|2 G=3|16|40 d=1|2|3 k=1|3 e=1|2 s=1|2 t=1|2 o=0|1 p=0|1 f=3..5 x=6..9",
      .attrs = "dilations:is=e,1,1 strides:is=s,t,t pads:is=o,p,0,o,p,p group:i=G",

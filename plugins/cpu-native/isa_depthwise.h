@@ -15,7 +15,8 @@ typedef struct steps {
 typedef struct depthwise {
     native_row row;
     vec bias, low, high;
-    int64_t y0, y1; /* rows of the window that are there */
+    int64_t y0, y1;      /* rows of the window that are there */
+    int64_t first, last; /* outputs [first, last) have all columns of it */
 } depthwise;
 
 static inline __attribute__((always_inline)) void depthwise_end(const depthwise *d, vec v,
@@ -60,7 +61,7 @@ depthwise_edge(const depthwise *d, int64_t x, int64_t taps, int64_t dilation, st
     }
 
 /*
- * n outputs, 1 to 6, whose windows are inside. Where the numbers are constants, loops unroll and
+ * n outputs, 1 to 6, whose windows are inside. The numbers are constants, so that loops unroll and
  * neighbours share what they load.
  */
 static inline __attribute__((always_inline)) void depthwise_few(const depthwise *d, int64_t x,
@@ -76,12 +77,7 @@ static inline __attribute__((always_inline)) void depthwise_few(const depthwise 
         const float *p =
             r->source + ((r->top + i * r->dilation[0]) * r->width + r->left + x * stride) * of.from;
         const float *w = r->weights + i * taps * LANES;
-        if (__builtin_constant_p(taps)) {
-            _Pragma("GCC unroll 8") for (j = 0; j < taps; j++) DEPTHWISE_TAP
-        } else {
-            for (j = 0; j < taps; j++)
-                DEPTHWISE_TAP
-        }
+        _Pragma("GCC unroll 8") for (j = 0; j < taps; j++) DEPTHWISE_TAP
     }
     depthwise_end(d, s0, x, of);
     if (n > 1)
@@ -123,21 +119,166 @@ static inline __attribute__((always_inline)) void depthwise_rest(const depthwise
     }
 }
 
-/* All outputs; the windows of those in [first, last) are inside. */
-static inline __attribute__((always_inline)) void depthwise_all(const depthwise *d, int64_t first,
-                                                                int64_t last, int64_t taps,
-                                                                int64_t stride, int64_t dilation,
-                                                                steps of)
-{
-    int64_t x;
+/* ---- windows of any size ---- */
 
-    for (x = 0; x < first; x++)
-        depthwise_edge(d, x, taps, dilation, of);
-    for (; x + 6 <= last; x += 6)
-        depthwise_few(d, x, 6, taps, stride, dilation, of);
-    depthwise_rest(d, x, last - x, taps, stride, dilation, of);
-    for (x = last; x < d->row.out_width; x++)
-        depthwise_edge(d, x, taps, dilation, of);
+/* The columns [*begin, *end) of its window that an output has whose first one is at `left`. */
+static inline __attribute__((always_inline)) void
+depthwise_columns(const native_row *r, int64_t left, int64_t dilation, int64_t *begin, int64_t *end)
+{
+    const int64_t rest = r->width - left;
+
+    *begin = left >= 0 ? 0 : (dilation - 1 - left) / dilation;
+    *end = rest <= 0 ? 0 : (rest + dilation - 1) / dilation;
+    *end = *end < r->kernel[1] ? *end : r->kernel[1];
+}
+
+/* A row of the window for one output, columns [begin, end). */
+static inline __attribute__((always_inline)) vec
+depthwise_line(const float *p, const float *w, int64_t begin, int64_t end, int64_t next, vec sum)
+{
+    for (; begin < end; begin++)
+        sum = V_FMA(V_LOAD(p + begin * next), V_LOAD(w + begin * LANES), sum);
+    return sum;
+}
+
+/* n outputs whose windows are inside: as many sums as keep both multipliers busy. */
+static inline __attribute__((always_inline)) void
+depthwise_inside(const depthwise *d, int64_t x, const int n, int64_t stride, steps of)
+{
+    const native_row *r = &d->row;
+    const int64_t step = stride * of.from, next = r->dilation[1] * of.from;
+    vec sum[8];
+    int64_t i, j;
+    int k;
+
+    UNROLL for (k = 0; k < n; k++) sum[k] = d->bias;
+    for (i = d->y0; i < d->y1; i++) {
+        const float *p =
+            r->source + ((r->top + i * r->dilation[0]) * r->width + r->left + x * stride) * of.from;
+        const float *w = r->weights + i * r->kernel[1] * LANES;
+        for (j = 0; j < r->kernel[1]; j++, p += next, w += LANES) {
+            const vec weight = V_LOAD(w);
+            UNROLL for (k = 0; k < n; k++) sum[k] = V_FMA(V_LOAD(p + k * step), weight, sum[k]);
+        }
+    }
+    UNROLL for (k = 0; k < n; k++) depthwise_end(d, sum[k], x + k, of);
+}
+
+/*
+ * n outputs near an end: the columns that all have go together, those before and behind output by
+ * output. Large windows reach over both ends of most rows.
+ */
+static inline __attribute__((always_inline)) void depthwise_outside(const depthwise *d, int64_t x,
+                                                                    const int n, steps of)
+{
+    const native_row *r = &d->row;
+    const int64_t stride = r->stride[1], dilation = r->dilation[1];
+    const int64_t left = r->left + x * stride, step = stride * of.from, next = dilation * of.from;
+    int64_t begin[8], end[8], all_begin, all_end, i, j;
+    vec sum[8];
+    int k;
+
+    UNROLL for (k = 0; k < n; k++)
+    {
+        depthwise_columns(r, left + k * stride, dilation, &begin[k], &end[k]);
+        sum[k] = d->bias;
+    }
+    all_begin = begin[0];
+    all_end = end[n - 1] > all_begin ? end[n - 1] : all_begin;
+    for (i = d->y0; i < d->y1; i++) {
+        const float *p = r->source + ((r->top + i * r->dilation[0]) * r->width + left) * of.from;
+        const float *w = r->weights + i * r->kernel[1] * LANES;
+        UNROLL for (k = 1; k < n; k++) sum[k] = depthwise_line(
+            p + k * step, w, begin[k], end[k] < all_begin ? end[k] : all_begin, next, sum[k]);
+        for (j = all_begin; j < all_end; j++) {
+            const vec weight = V_LOAD(w + j * LANES);
+            UNROLL for (k = 0; k < n; k++) sum[k] =
+                V_FMA(V_LOAD(p + k * step + j * next), weight, sum[k]);
+        }
+        UNROLL for (k = 0; k < n; k++) sum[k] =
+            depthwise_line(p + k * step, w, all_end, end[k], next, sum[k]);
+    }
+    UNROLL for (k = 0; k < n; k++) depthwise_end(d, sum[k], x + k, of);
+}
+
+#define DEPTHWISE_OUTSIDE(n)                                                                       \
+    case n:                                                                                        \
+        depthwise_outside(d, x, n, of);                                                            \
+        break;
+static void depthwise_outside_some(const depthwise *d, int64_t x, int64_t n, steps of)
+{
+    switch (n) {
+        DEPTHWISE_OUTSIDE(8)
+        DEPTHWISE_OUTSIDE(7)
+        DEPTHWISE_OUTSIDE(6)
+        DEPTHWISE_OUTSIDE(5)
+        DEPTHWISE_OUTSIDE(4)
+        DEPTHWISE_OUTSIDE(3)
+        DEPTHWISE_OUTSIDE(2)
+        DEPTHWISE_OUTSIDE(1)
+    }
+}
+
+#define DEPTHWISE_INSIDE(n)                                                                        \
+    case n:                                                                                        \
+        depthwise_inside(d, x, n, stride, of);                                                     \
+        break;
+static inline __attribute__((always_inline)) void
+depthwise_inside_some(const depthwise *d, int64_t x, int64_t n, int64_t stride, steps of)
+{
+    switch (n) {
+        DEPTHWISE_INSIDE(8)
+        DEPTHWISE_INSIDE(7)
+        DEPTHWISE_INSIDE(6)
+        DEPTHWISE_INSIDE(5)
+        DEPTHWISE_INSIDE(4)
+        DEPTHWISE_INSIDE(3)
+        DEPTHWISE_INSIDE(2)
+        DEPTHWISE_INSIDE(1)
+    }
+}
+
+/* How many outputs follow the first x of a row: 8, the last two times nearly the same. */
+static inline int64_t depthwise_next(const native_row *r, int64_t x)
+{
+    const int64_t left = r->out_width - x;
+    return left >= 16 ? 8 : left > 8 ? (left + 1) / 2 : left;
+}
+
+/* 1 to 8 outputs. */
+static inline __attribute__((always_inline)) void depthwise_any(const depthwise *d, int64_t x,
+                                                                int64_t n, int64_t stride, steps of)
+{
+    if (x < d->first || x + n > d->last)
+        depthwise_outside_some(d, x, n, of);
+    else
+        depthwise_inside_some(d, x, n, stride, of);
+}
+
+/* All outputs of a row. */
+static void depthwise_all(const depthwise *d)
+{
+    const steps of = {LANES, LANES};
+    const native_row *r = &d->row;
+    int64_t x, n;
+
+    for (x = 0; x < r->out_width; x += n) {
+        n = depthwise_next(r, x);
+        if (r->stride[1] == 1)
+            depthwise_any(d, x, n, 1, of);
+        else
+            depthwise_any(d, x, n, r->stride[1], of);
+    }
+}
+
+static void depthwise_all_of(const depthwise *d, steps of)
+{
+    int64_t x, n;
+
+    for (x = 0; x < d->row.out_width; x += n) {
+        n = depthwise_next(&d->row, x);
+        depthwise_any(d, x, n, d->row.stride[1], of);
+    }
 }
 
 /* ---- with what is missing at the ends ---- */
@@ -272,8 +413,8 @@ static inline __attribute__((always_inline)) void depthwise_parts(const depthwis
     }
 }
 
-/* Where windows are inside: [first, last); and what is of the row. */
-static void depthwise_begin(depthwise *d, int64_t *first, int64_t *last)
+/* What is of the row. */
+static void depthwise_begin(depthwise *d)
 {
     const native_row *r = &d->row;
     const bool clips = r->act.kind == NATIVE_ACT_CLIP;
@@ -282,7 +423,7 @@ static void depthwise_begin(depthwise *d, int64_t *first, int64_t *last)
     d->low = V_ALL(clips ? r->act.a : -INFINITY);
     d->high = V_ALL(clips ? r->act.b : INFINITY);
     inside(r->top, r->height, r->kernel[0], r->dilation[0], &d->y0, &d->y1);
-    inside_columns(r, first, last);
+    inside_columns(r, &d->first, &d->last);
 }
 
 static void depthwise_row(const native_row *r)
@@ -290,10 +431,9 @@ static void depthwise_row(const native_row *r)
     const steps of = {LANES, LANES};
     const int64_t stride = r->stride[1];
     depthwise d = {.row = *r};
-    int64_t first, last;
     ends e;
 
-    depthwise_begin(&d, &first, &last);
+    depthwise_begin(&d);
     switch (depthwise_ends(r, &e) && stride < 3 ? r->kernel[1] * 2 + stride : 0) {
     case 3 * 2 + 1:
         depthwise_parts(&d, 3, 1, e, of);
@@ -311,7 +451,7 @@ static void depthwise_row(const native_row *r)
         depthwise_parts(&d, 7, 1, e, of);
         break;
     default:
-        depthwise_all(&d, first, last, r->kernel[1], stride, r->dilation[1], of);
+        depthwise_all(&d);
     }
     if (r->act.kind > NATIVE_ACT_CLIP)
         act_loop(&r->act, r->to, r->to, r->out_width * LANES);
@@ -323,10 +463,9 @@ static void depthwise_row_apart(const native_row *r)
 {
     const steps of = {LANES, r->to_pixel};
     depthwise d = {.row = *r};
-    int64_t first, last;
     ends e;
 
-    depthwise_begin(&d, &first, &last);
+    depthwise_begin(&d);
     switch (depthwise_ends(r, &e) ? r->kernel[1] : 0) {
     case 1:
         depthwise_parts(&d, 1, 1, e, of);
@@ -335,38 +474,38 @@ static void depthwise_row_apart(const native_row *r)
         depthwise_parts(&d, 2, 1, e, of);
         break;
     default:
-        depthwise_all(&d, first, last, r->kernel[1], 1, r->dilation[1], of);
+        depthwise_all_of(&d, of);
     }
 }
 
 /* ---- channels last ---- */
 
+/* taps: of windows without steps and dilation, or 0 = any windows */
 static inline __attribute__((always_inline)) void depthwise_of(const depthwise *d, int64_t x,
-                                                               int64_t n, bool inside, int64_t taps,
-                                                               int64_t stride, int64_t dilation)
+                                                               int64_t n, bool inside, int64_t taps)
 {
     const steps of = {d->row.from_pixel, d->row.to_pixel};
 
-    if (!inside)
-        depthwise_edge(d, x, taps, dilation, of);
+    if (taps == 0)
+        depthwise_any(d, x, n, d->row.stride[1], of);
+    else if (!inside)
+        depthwise_edge(d, x, taps, 1, of);
     else if (n == 6)
-        depthwise_few(d, x, 6, taps, stride, dilation, of);
+        depthwise_few(d, x, 6, taps, 1, 1, of);
     else
-        depthwise_rest(d, x, n, taps, stride, dilation, of);
+        depthwise_rest(d, x, n, taps, 1, 1, of);
 }
 
 /* Block after block of a few pixels, as they follow each other in memory. */
-static inline __attribute__((always_inline)) void depthwise_blocks(depthwise *d, int64_t x,
-                                                                   int64_t n, bool inside,
-                                                                   int64_t taps, int64_t stride,
-                                                                   int64_t dilation)
+static inline __attribute__((always_inline)) void
+depthwise_blocks(depthwise *d, int64_t x, int64_t n, bool inside, int64_t taps)
 {
     const native_row row = d->row;
     int64_t block;
 
     for (block = 0; block < row.blocks; block++) {
         d->bias = row.bias ? V_LOAD(row.bias + block * LANES) : V_ZERO();
-        depthwise_of(d, x, n, inside, taps, stride, dilation);
+        depthwise_of(d, x, n, inside, taps);
         d->row.source += row.from_block;
         d->row.weights += row.kernel[0] * row.kernel[1] * LANES;
         d->row.to += row.to_block;
@@ -393,18 +532,21 @@ static void depthwise_row_of_blocks(const native_row *r)
     const bool usual = r->kernel[1] == 3 && r->stride[1] == 1 && r->dilation[1] == 1;
     const bool wide = r->kernel[1] == 7 && r->stride[1] == 1 && r->dilation[1] == 1;
     depthwise d = {.row = *r};
-    int64_t first, last, x, n;
+    int64_t x, n;
 
-    depthwise_begin(&d, &first, &last);
+    depthwise_begin(&d);
     for (x = 0; x < r->out_width; x += n) {
-        const bool inside = x >= first && x < last;
-        n = !inside ? 1 : last - x < 6 ? last - x : 6;
-        if (usual)
-            depthwise_blocks(&d, x, n, inside, 3, 1, 1);
-        else if (wide)
-            depthwise_blocks(&d, x, n, inside, 7, 1, 1);
+        const bool inside = x >= d.first && x < d.last;
+        if (usual || wide)
+            n = !inside ? 1 : d.last - x < 6 ? d.last - x : 6;
         else
-            depthwise_blocks(&d, x, n, inside, r->kernel[1], r->stride[1], r->dilation[1]);
+            n = depthwise_next(r, x);
+        if (usual)
+            depthwise_blocks(&d, x, n, inside, 3);
+        else if (wide)
+            depthwise_blocks(&d, x, n, inside, 7);
+        else
+            depthwise_blocks(&d, x, n, inside, 0);
     }
     if (r->act.kind > NATIVE_ACT_CLIP)
         depthwise_act(r);
