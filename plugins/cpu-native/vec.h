@@ -23,7 +23,9 @@
 
 #include <math.h>
 
-/* exp(x) = p 2^n: x = n ln 2 + r, a polynomial p for e^r that was fitted in relative error, 1 ulp.
+/*
+ * exp(x) = p 2^n: x = n ln 2 + r, and p for e^r is 1 + r + r^2 q(r), whose q was fitted here to the
+ * smallest greatest relative error, 3e-9: all of it is within 1 ulp.
  */
 static inline vec v_exp_parts(vec x, vec *n)
 {
@@ -32,11 +34,10 @@ static inline vec v_exp_parts(vec x, vec *n)
     *n = V_ROUND(V_MUL(x, V_ALL(1.44269504f)));
     r = V_FNMA(*n, V_ALL(0.693145752f), x);
     r = V_FNMA(*n, V_ALL(1.42860677e-6f), r);
-    p = V_FMA(r, V_ALL(1.0f / 5040.0f), V_ALL(1.0f / 720.0f));
-    p = V_FMA(p, r, V_ALL(1.0f / 120.0f));
-    p = V_FMA(p, r, V_ALL(1.0f / 24.0f));
-    p = V_FMA(p, r, V_ALL(1.0f / 6.0f));
-    p = V_FMA(p, r, V_ALL(0.5f));
+    p = V_FMA(r, V_ALL(0.00138143203f), V_ALL(0.00836885109f));
+    p = V_FMA(p, r, V_ALL(0.0416684011f));
+    p = V_FMA(p, r, V_ALL(0.166665195f));
+    p = V_FMA(p, r, V_ALL(0.499999934f));
     p = V_FMA(p, r, V_ALL(1.0f));
     return V_FMA(p, r, V_ALL(1.0f));
 }
@@ -73,20 +74,26 @@ static inline vec v_sigmoid(vec x)
     return V_DIV(V_ALL(1.0f), V_ADD(V_ALL(1.0f), v_exp_normal(V_SUB(V_ZERO(), x))));
 }
 
-/* Near 0 the odd series to x^13, which is within 1 ulp below 0.55; else by exp. */
+/*
+ * tanh(x) = e / (e + 1) with e = (exp(2 x) - 1) / 2, which is 2^n p + (2^n - 1) / 2 for
+ * 2 x = n ln 2 + 2 r, so that nothing is lost near 0, where n is 0. p is r + r^2 q(r), fitted in
+ * relative error, 1.4e-8. Within 2.5 ulp everywhere.
+ */
 static inline vec v_tanh(vec x)
 {
-    vec a = V_ABS(x), s = V_MUL(x, x), p, q;
+    const vec a = V_MIN(V_ALL(10.0f), V_ABS(x)), one = V_ALL(1.0f);
+    const vec n = V_ROUND(V_MUL(a, V_ALL(2.88539008f)));
+    vec r = V_FNMA(n, V_ALL(0.346572876f), a), p, e;
 
-    p = V_FMA(s, V_ALL(21844.0f / 6081075.0f), V_ALL(-1382.0f / 155925.0f));
-    p = V_FMA(p, s, V_ALL(62.0f / 2835.0f));
-    p = V_FMA(p, s, V_ALL(-17.0f / 315.0f));
-    p = V_FMA(p, s, V_ALL(2.0f / 15.0f));
-    p = V_FMA(p, s, V_ALL(-1.0f / 3.0f));
-    p = V_FMA(V_MUL(p, s), x, x);
-    q = V_DIV(V_ALL(2.0f), V_ADD(V_ALL(1.0f), v_exp_normal(V_ADD(a, a))));
-    q = V_SIGN(V_SUB(V_ALL(1.0f), q), x);
-    return V_LESS(a, V_ALL(0.55f), p, q);
+    r = V_FNMA(n, V_ALL(7.14303385e-7f), r);
+    p = V_FMA(r, V_ALL(0.04442399f), V_ALL(0.133866349f));
+    p = V_FMA(p, r, V_ALL(0.333337631f));
+    p = V_FMA(p, r, V_ALL(0.666661707f));
+    p = V_FMA(p, r, one);
+    p = V_FMA(V_MUL(r, r), p, r);
+    e = V_SCALE_NORMAL(one, n);
+    e = V_FMA(e, p, V_FMA(e, V_ALL(0.5f), V_ALL(-0.5f)));
+    return V_SIGN(V_DIV(e, V_ADD(e, one)), x);
 }
 
 /*
