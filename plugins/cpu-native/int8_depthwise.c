@@ -313,23 +313,6 @@ static void take_columns(const strip *s, int64_t channel, native_int8_columns *c
     memcpy(c->term, terms, sizeof terms);
 }
 
-static void finish(const strip *s, const native_int8_way *way, int64_t channel,
-                   const native_int8_columns *columns, const int32_t *sums)
-{
-    const native_int8_finish *f = &s->args->finish;
-    const int64_t at = s->first * s->shape->ldc + channel;
-    const bool bytes = f->result == NATIVE_INT8_TO_U8 || f->result == NATIVE_INT8_TO_I8;
-    native_int8_band band = {.finish = f, .columns = columns, .sums = sums, .rows = s->rows};
-
-    band.ldc = s->shape->ldc;
-    band.cols = (int)int8_smaller(CHANNELS, s->shape->n - channel);
-    band.c = (char *)s->args->c + at * (bytes ? 1 : 4);
-    band.row_scale = f->row_scale ? f->row_scale + s->first : NULL;
-    band.residual = f->residual ? f->residual + at : NULL;
-    band.with = bytes && f->then ? (const uint8_t *)f->then->with + at : NULL;
-    way->finish(&band);
-}
-
 /* The last channels, where 16 may not be read: copied to the front of lines of 16. */
 static void copy_taps(const strip *s, int64_t channel, uint8_t *lines, const uint8_t **taps)
 {
@@ -388,7 +371,7 @@ static void run_strip(strip *s, const native_int8_way *way)
         all.weights = weights_of(s->shape, s->args->packed) + column * 2;
         take_columns(s, column, &columns);
         run_parts(s, way, &all);
-        finish(s, way, column, &columns, sums);
+        int8_finish_sums(way, s->shape, s->args, &columns, sums, s->first, s->rows, column);
     }
 }
 

@@ -10,7 +10,7 @@
 
 #include "int8_way.h"
 
-enum { INT8_LINE = 64 };
+enum { INT8_LINE = 64, INT8_COLUMNS = 16 /* that are finished together */ };
 
 static inline int64_t int8_smaller(int64_t a, int64_t b)
 {
@@ -25,6 +25,29 @@ static inline int64_t int8_ceil_div(int64_t a, int64_t b)
 static inline int64_t int8_aligned(int64_t bytes)
 {
     return int8_ceil_div(bytes, INT8_LINE) * INT8_LINE;
+}
+
+/*
+ * Finishes rows [row, row + rows) of up to INT8_COLUMNS columns from `column` on, by their sums,
+ * which need no corrections by row.
+ */
+static inline void int8_finish_sums(const native_int8_way *way, const native_int8_shape *s,
+                                    const native_int8_args *args,
+                                    const native_int8_columns *columns, const int32_t *sums,
+                                    int64_t row, int rows, int64_t column)
+{
+    const native_int8_finish *f = &args->finish;
+    const int64_t at = row * s->ldc + column;
+    const bool bytes = f->result == NATIVE_INT8_TO_U8 || f->result == NATIVE_INT8_TO_I8;
+    native_int8_band band = {.finish = f, .columns = columns, .sums = sums, .ldc = s->ldc};
+
+    band.rows = rows;
+    band.cols = (int)int8_smaller(INT8_COLUMNS, s->n - column);
+    band.c = (char *)args->c + at * (bytes ? 1 : 4);
+    band.row_scale = f->row_scale ? f->row_scale + row : NULL;
+    band.residual = f->residual ? f->residual + at : NULL;
+    band.with = bytes && f->then ? (const uint8_t *)f->then->with + at : NULL;
+    way->finish(&band);
 }
 
 /* What is added to A to make it unsigned, where it is packed as bytes. */

@@ -207,22 +207,11 @@ static int find_rows(const block *b, int64_t pixel, native_int8_gathered *t)
 
 static void finish_rows(const block *b, const native_int8_columns *columns, int64_t pixel, int rows)
 {
-    const native_int8_shape *s = &b->w->shape;
-    const native_int8_window *in = &s->window;
-    const native_int8_finish *f = &b->args->finish;
-    const int64_t column = b->part * COLUMNS;
+    const native_int8_window *in = &b->w->shape.window;
     const int64_t row = (b->image * in->out[0] + b->first) * in->out[1] + pixel;
-    const int64_t at = row * s->ldc + column;
-    const bool bytes = f->result == NATIVE_INT8_TO_U8 || f->result == NATIVE_INT8_TO_I8;
-    native_int8_band band = {.finish = f, .columns = columns, .sums = b->sums, .ldc = s->ldc};
 
-    band.rows = rows;
-    band.cols = (int)int8_smaller(COLUMNS, s->n - column);
-    band.c = (char *)b->args->c + at * (bytes ? 1 : 4);
-    band.row_scale = f->row_scale ? f->row_scale + row : NULL;
-    band.residual = f->residual ? f->residual + at : NULL;
-    band.with = bytes && f->then ? (const uint8_t *)f->then->with + at : NULL;
-    b->w->way->finish(&band);
+    int8_finish_sums(b->w->way, &b->w->shape, b->args, columns, b->sums, row, rows,
+                     b->part * COLUMNS);
 }
 
 static void run_block(const block *b)

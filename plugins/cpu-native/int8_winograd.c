@@ -228,25 +228,6 @@ static void multiply(const block *b, const int16_t *panel, int64_t begin, int64_
     }
 }
 
-/* Pixels beside each other, of the columns of a panel. */
-static void finish_line(const block *b, const native_int8_columns *columns, const int32_t *sums,
-                        int64_t column, int64_t row, int64_t n)
-{
-    const native_int8_shape *s = &b->w->shape;
-    const native_int8_finish *f = &b->args->finish;
-    const int64_t at = row * s->ldc + column;
-    const bool bytes = f->result == NATIVE_INT8_TO_U8 || f->result == NATIVE_INT8_TO_I8;
-    native_int8_band band = {.finish = f, .columns = columns, .sums = sums, .ldc = s->ldc};
-
-    band.rows = (int)n;
-    band.cols = (int)int8_smaller(COLUMNS, s->n - column);
-    band.c = (char *)b->args->c + at * (bytes ? 1 : 4);
-    band.row_scale = f->row_scale ? f->row_scale + row : NULL;
-    band.residual = f->residual ? f->residual + at : NULL;
-    band.with = bytes && f->then ? (const uint8_t *)f->then->with + at : NULL;
-    b->w->way->finish(&band);
-}
-
 /* Tiles [begin, end) of the block: those of a line of tiles at a time are two lines of pixels. */
 static void finish_tiles(const block *b, const native_int8_columns *columns, int64_t column,
                          int64_t begin, int64_t end)
@@ -263,10 +244,10 @@ static void finish_tiles(const block *b, const native_int8_columns *columns, int
         pixels = int8_smaller(2 * n, in->out[1] - at.x);
         w->way->winograd->sum(b->sums + (i - begin) * COLUMNS, PART * COLUMNS, (int)n, b->lines,
                               b->lines + 2 * PART * COLUMNS);
-        finish_line(b, columns, b->lines, column, row, pixels);
+        int8_finish_sums(w->way, &w->shape, b->args, columns, b->lines, row, (int)pixels, column);
         if (at.y + 1 < in->out[0])
-            finish_line(b, columns, b->lines + 2 * PART * COLUMNS, column, row + in->out[1],
-                        pixels);
+            int8_finish_sums(w->way, &w->shape, b->args, columns, b->lines + 2 * PART * COLUMNS,
+                             row + in->out[1], (int)pixels, column);
     }
 }
 

@@ -11,7 +11,7 @@
 
 #include "isa.h"
 
-/* Steps from row to row, in elements; elements lie at multiples of their width. */
+/* Steps from row to row, in elements. `from` may lie at any address, as constants of files do. */
 typedef void (*native_turn_fn)(const void *from, int64_t from_step, void *to, int64_t to_step,
                                int64_t rows, int64_t columns);
 
