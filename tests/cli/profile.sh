@@ -42,10 +42,11 @@ if [ -x "$TFR_BUILDDIR/tests/cli/trace_check" ]; then
 fi
 
 # Programs run on the threads of the host, and each record is a part of its lane's time.
-if [ -e "$TFR_BUILDDIR/.libs/tfrun-onednn.so" ]; then
-    cp "$TFR_BUILDDIR/.libs/tfrun-onednn.so" "$tmp/plugins"
+if [ -e "$TFR_BUILDDIR/.libs/tfrun-native.so" ]; then
+    cp "$TFR_BUILDDIR/.libs/tfrun-native.so" "$tmp/plugins"
     exits 0 "a program is profiled" "$TFRUN" profile small.onnx --runs 4 --json
     has "with its nodes" out '"calls": 8,'
+    has "and what is between them" out '"kind": "program"'
     # The seconds of all runs come after their number, and may have no point: 9e-5.
     claim "rows add up to what is neither outside of kernels nor waiting" awk '
         { text = text $0 "\n" }
@@ -61,7 +62,7 @@ if [ -e "$TFR_BUILDDIR/.libs/tfrun-onednn.so" ]; then
             exit 1
         }' out
 else
-    skip "there is no oneDNN backend"
+    skip "there is no native backend"
 fi
 
 keep field 1 node NonZero n1 x i; nodes=$kept
