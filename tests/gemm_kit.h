@@ -199,10 +199,11 @@ static void run_backwards(tfr_range_fn fn, void *user, int64_t n, int64_t grain)
 }
 
 /*
- * The product with A packed ahead of all stripes, in one or several rounds, against the one whose
- * stripes pack it themselves; so small a second cache makes several.
+ * The product with A packed for all stripes, ahead of them or, with one thread, by the first of
+ * them, in one or several rounds, against the one whose stripes pack it themselves; so small a
+ * second cache makes several.
  */
-static void check_shared_a(const product *p, const char *features, int64_t blocks)
+static void check_shared_a(const product *p, const char *features, int64_t blocks, int threads)
 {
     const tfr_host host = {.size = sizeof host, .parallel_for = run_backwards};
     const int64_t size = p->shape.m * p->shape.ldc;
@@ -215,7 +216,7 @@ static void check_shared_a(const product *p, const char *features, int64_t block
     REQUIRE(own && shared);
     find_cpu(&cpu, features);
     cpu.l2_bytes = 128 << 10;
-    native_gemm_plan(&g, &cpu, &p->shape, 2);
+    native_gemm_plan(&g, &cpu, &p->shape, threads);
     CHECK(g.shared_blocks >= blocks);
     g.shared_blocks = blocks;
     memory = make_aligned(native_gemm_workspace(&g, 2));

@@ -351,8 +351,10 @@ TEST(packing_the_left_side_ahead_changes_no_bit)
         p.shape.lda = trans ? 150 : 1100;
         p.shape.epilogue.activation = NATIVE_GEMM_RELU;
         for (f = 0; f < N_FEATURES; f++) {
-            check_shared_a(&p, all_features[f], 3);
-            check_shared_a(&p, all_features[f], 2);
+            check_shared_a(&p, all_features[f], 3, 2);
+            check_shared_a(&p, all_features[f], 2, 2);
+            check_shared_a(&p, all_features[f], 3, 1);
+            check_shared_a(&p, all_features[f], 2, 1);
         }
         free_product(&p);
     }

@@ -189,7 +189,7 @@ TEST(packing_the_left_side_ahead_keeps_what_the_format_lacks)
     for (mode = TFR_MATH_F32X6; mode <= TFR_MATH_BF16; mode++)
         for (f = 0; f < 2; f++) {
             p.shape.math_mode = mode;
-            check_shared_a(&p, mode_features[f], 1);
+            check_shared_a(&p, mode_features[f], 1, 2);
         }
     free_product(&p);
 }

@@ -91,6 +91,7 @@ typedef struct native_gemm {
     int64_t k_block, n_panels, row_panels, column_units, row_units, n_batch;
     bool raw_b;            /* B is read where it lies */
     int64_t shared_blocks; /* of K in a round of packed A; 0 = each tile packs its own */
+    bool fills_a;          /* one thread: the first stripe packs A for the others on its way */
 } native_gemm;
 
 /*
@@ -136,6 +137,7 @@ const void *native_gemm_first_b(const native_gemm *gemm, const void *packed, int
 /*
  * Several stripes may share panels of A that are packed before, in rounds of some blocks of K: for
  * each round pack all g.row_panels, then run all tiles, with the round and the memory in args.
+ * With g.fills_a there is nothing to pack: one thread runs the tiles, in order.
  */
 int64_t native_gemm_rounds(const native_gemm *gemm); /* 0 = not worth it here */
 size_t native_gemm_shared_bytes(const native_gemm *gemm);

@@ -160,6 +160,7 @@ static void share_a(native_gemm *g, int64_t threads)
     most = larger(SHARED_MOST / (int64_t)shared_block_bytes(g), 1);
     rounds = ceil_div(blocks, most);
     g->shared_blocks = ceil_div(blocks, rounds);
+    g->fills_a = threads == 1 && g->isa->packs_on_its_way && !g->shape.trans_a;
 }
 
 void native_gemm_plan(native_gemm *g, const native_gemm_cpu *cpu, const native_gemm_shape *shape,

@@ -81,7 +81,7 @@ void native_add_rounds(native_planner *p, const native_gemm *g, const void *prod
         if (!r)
             return;
         *r = (native_round){product, i, rounds};
-        if (rounds > 0)
+        if (rounds > 0 && !g->fills_a)
             native_add_run(p, pack, r, g->row_panels, (double)(g->shape.m * g->shape.k) / steps);
         native_add_run(p, run, r, g->n_tiles, flops / 100.0 / steps)->flops = flops / steps;
     }
@@ -257,6 +257,7 @@ static void pack_left_side(native_planner *p, big_product *b, int value)
                                      {11, g->shape.m, g->shape.k, g->k_block, g->row_panels}};
 
     g->shared_blocks = (g->shape.k + g->k_block - 1) / g->k_block; /* one round */
+    g->fills_a = false;
     b->packed_left = native_pack_later(p, &key, native_gemm_shared_bytes(g), fill_packed_left, g,
                                        sizeof *g, value);
 }
