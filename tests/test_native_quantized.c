@@ -311,8 +311,8 @@ TEST(ops_of_integers_are_the_same_items)
                  0, 4);
 }
 
-/* y = x W + b as a quantizer for dynamic ranges writes it. */
-static tfr_graph *dynamic_graph(const char *rest)
+/* As a quantizer for dynamic ranges writes it: what `begin` ends with is quantized. */
+static tfr_graph *dynamic_graph(const char *begin, const char *rest)
 {
     graph_text g = {0};
     tfr_value x, q[3];
@@ -322,9 +322,8 @@ static tfr_graph *dynamic_graph(const char *rest)
                           .n_inputs = 1,
                           .n_outputs = 3};
     REQUIRE_OK(tfr_graph_create("dynamic", &g.graph, &err), &err);
-    graph_text_more(&g, "in x ? 7 48; const w 48 20; const b 20; const t 20;"
-                        "v = QuantizeLinear{output_dtype=3}(Sub(w,1),.005,-)");
-    x = tfr_graph_input(g.graph, 0);
+    graph_text_more(&g, begin);
+    x = g.names[g.n_names - 1].value;
     REQUIRE_OK(tfr_graph_add_node(g.graph, &node, q, &err), &err);
     graph_text_name(&g, "q", q[0]);
     graph_text_name(&g, "s", q[1]);
@@ -333,14 +332,86 @@ static tfr_graph *dynamic_graph(const char *rest)
     return g.graph;
 }
 
+/* y = x W + b */
+static tfr_graph *dynamic_product(const char *rest)
+{
+    return dynamic_graph("const w 48 20; const b 20; const t 20;"
+                         "v = QuantizeLinear{output_dtype=3}(Sub(w,1),.005,-); in x ? 7 48",
+                         rest);
+}
+
 TEST(products_of_dynamic_ranges_are_one_step)
 {
-    check_graph(dynamic_graph("c = Cast{to=1}(MatMulInteger(q,v,z,Cast{to=3}(0)));"
-                              "out Add(Mul(c,Mul(s,.005)),b)"),
+    check_graph(dynamic_product("c = Cast{to=1}(MatMulInteger(q,v,z,Cast{to=3}(0)));"
+                                "out Add(Mul(c,Mul(s,.005)),b)"),
                 "a scale for all", 1e-4f, 4, 1);
-    check_graph(dynamic_graph("c = Cast{to=1}(MatMulInteger(q,v,z)); u = Mul(t,.005);"
-                              "out Relu(Add(Mul(c,Mul(s,u)),b))"),
+    check_graph(dynamic_product("c = Cast{to=1}(MatMulInteger(q,v,z)); u = Mul(t,.005);"
+                                "out Relu(Add(Mul(c,Mul(s,u)),b))"),
                 "a scale for each column", 1e-4f, 4, 1);
+}
+
+/* Dense ones, by Winograd's windows, too, depthwise ones, and in groups wide and narrow. */
+TEST(convolutions_of_dynamic_ranges_are_one_step)
+{
+    check_graph(dynamic_graph("const w 20 24 3 3; const b 20 1 1;"
+                              "v = QuantizeLinear{output_dtype=3}(Sub(w,1),.005,-); in x ? 24 9 8",
+                              "c = Cast{to=1}(ConvInteger{pads=1,1,1,1}(q,v,z,Cast{to=3}(0)));"
+                              "out Relu(Add(Mul(c,Mul(s,.005)),b))"),
+                "a scale for all", 1e-4f, 6, 1);
+    check_graph(
+        dynamic_graph(
+            "const w 35 21 1 1; const b 1 35 1 1; const t 35 1 1;"
+            "v = QuantizeLinear(Sub(w,1),.005,Cast{to=2}(117)); u = Mul(t,.005); in x ? 21 9 8",
+            "c = Cast{to=1}(ConvInteger{strides=2,1}(q,v,z,Cast{to=2}(117)));"
+            "out Add(b,Mul(Mul(u,s),c))"),
+        "a scale for each channel", 1e-4f, 6, 1);
+    check_graph(
+        dynamic_graph("const w 48 32 3 3;"
+                      "v = QuantizeLinear{output_dtype=3}(Sub(w,1),.005,-); in x ? 32 18 17",
+                      "c = Cast{to=1}(ConvInteger{pads=1,1,1,1}(q,v,z));"
+                      "out Mul(c,Mul(s,.005))"),
+        "more pixels", 1e-4f, 6, 1);
+    check_graph(dynamic_graph("const w 21 1 3 3; const b 21 1 1;"
+                              "v = QuantizeLinear{output_dtype=3}(Sub(w,1),.005,-); in x ? 21 9 8",
+                              "c = Cast{to=1}(ConvInteger{group=21;pads=1,1,1,1}(q,v,z));"
+                              "out Add(Mul(c,Mul(s,.005)),b)"),
+                "depthwise", 1e-4f, 6, 1);
+    check_graph(dynamic_graph("const w 36 12 3 3; const b 36 1 1;"
+                              "v = QuantizeLinear{output_dtype=3}(Sub(w,1),.005,-); in x ? 24 9 8",
+                              "c = Cast{to=1}(ConvInteger{group=2;pads=1,1,1,1}(q,v,z));"
+                              "out Add(Mul(c,Mul(s,.005)),b)"),
+                "in groups", 1e-4f, 6, 1);
+    check_graph(
+        dynamic_graph(
+            "const w 64 8 3 3; const b 64 1 1; const t 64 1 1;"
+            "v = QuantizeLinear{output_dtype=3}(Sub(w,1),.005,-); u = Mul(t,.01); in x ? 64 17 18",
+            "c = Cast{to=1}(ConvInteger{group=8;pads=1,1,1,1}(q,v,z));"
+            "out Add(Mul(c,Mul(s,u)),b)"),
+        "in narrow groups", 1e-4f, 6, 1);
+}
+
+/* Behind a convolution of float32, whose channels are in blocks; ranges are of them alone. */
+TEST(images_are_quantized_where_they_lie)
+{
+    check_graph(dynamic_graph("in x ? 3 9 8; const f 21 3 3 3; const w 20 21 1 1; const b 20 1 1;"
+                              "v = QuantizeLinear{output_dtype=3}(Sub(w,1),.005,-);"
+                              "y = Sub(Sigmoid(Conv{pads=1,1,1,1}(x,f)),3)",
+                              "c = Cast{to=1}(ConvInteger(q,v,z));"
+                              "out Sigmoid(Mul(Add(Mul(c,Mul(s,.005)),b),.1))"),
+                "blocks", .01f, 10, 1);
+}
+
+TEST(sums_of_convolutions_may_stay_integers)
+{
+    check_graph(dynamic_graph("const w 20 24 3 3;"
+                              "v = QuantizeLinear{output_dtype=3}(Sub(w,1),.005,-); in x ? 24 9 8",
+                              "c = ConvInteger{pads=1,1,1,1}(q,v,z);"
+                              "out Mul(Cast{to=1}(c),.00004)"),
+                "as they are", 0, 7, 1);
+    check_graph(dynamic_graph("const w 24 1 3 3;"
+                              "v = QuantizeLinear{output_dtype=3}(Sub(w,1),.005,-); in x ? 24 9 8",
+                              "c = ConvInteger{group=24}(q,v,z); out Mul(Cast{to=1}(c),.00004)"),
+                "depthwise", 0, 7, 1);
 }
 
 static const test_case cases[] = {
@@ -362,5 +433,8 @@ static const test_case cases[] = {
     CASE(products_of_dequantized_values_sum_integers),
     CASE(ops_of_integers_are_the_same_items),
     CASE(products_of_dynamic_ranges_are_one_step),
+    CASE(convolutions_of_dynamic_ranges_are_one_step),
+    CASE(images_are_quantized_where_they_lie),
+    CASE(sums_of_convolutions_may_stay_integers),
 };
 TEST_MAIN(cases)

@@ -48,6 +48,9 @@ static const native_form forms[] = {
      "two spatial axes without groups are done here"},
     {"ConvGradInput", native_conv_grad_input_form, NATIVE_ITEM_CONV_GRAD_INPUT, 0,
      "two spatial axes without groups are done here"},
+    {"ConvInteger", native_conv_integer_form, NATIVE_ITEM_CONV, 2,
+     "known weights with known zero points of two spatial axes, dense, depthwise or in groups, are "
+     "done here"},
     {"ConvTranspose", native_conv_transpose_form, NATIVE_ITEM_CONV_GRAD_INPUT, 1,
      "known weights of one or two spatial axes, without groups computed ones of two, are done "
      "here"},

@@ -25,6 +25,7 @@ bool native_all_float(const tfr_call *call);
 
 bool native_conv_form(const tfr_call *call);
 bool native_qlinear_conv_form(const tfr_call *call);
+bool native_conv_integer_form(const tfr_call *call);
 bool native_conv_grad_input_form(const tfr_call *call);
 bool native_conv_grad_filter_form(const tfr_call *call);
 bool native_conv_transpose_form(const tfr_call *call);

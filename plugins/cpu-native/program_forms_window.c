@@ -244,22 +244,36 @@ bool native_conv_transpose_form(const tfr_call *call)
     return conv_grad_form(call, y, k, x);
 }
 
-bool native_qlinear_conv_form(const tfr_call *call)
+/* By known weights of 8 bits. */
+static bool integer_conv_form(const tfr_call *call, const tfr_operand *w)
 {
-    const tfr_operand *x = tfr_call_input(call, 0), *w = tfr_call_input(call, 3);
-    const tfr_operand *bias = tfr_call_input(call, 8), *y = tfr_call_output(call, 0);
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     const int64_t group = tfr_call_int(call, "group", 1);
     double padded;
 
     return x->rank == 4 && w->rank == 4 && w->data && native_fits(w) &&
            tfr_operand_elements(w) > 0 && tfr_operand_elements(x) > 0 &&
-           tfr_operand_elements(y) > 0 && (!bias || bias->data) &&
-           window_form(call, w->dims + 2, x, y, false, &padded) &&
+           tfr_operand_elements(y) > 0 && window_form(call, w->dims + 2, x, y, false, &padded) &&
            tfr_operand_elements(w) / w->dims[0] <=
                (group > 1 && w->dims[1] == 1 ? NATIVE_INT8_MOST_TAPS : NATIVE_INTEGER_TERMS) &&
-           (group == 1 || w->dims[1] > 1 || (group == x->dims[1] && w->dims[0] == group)) &&
+           (group == 1 || w->dims[1] > 1 || (group == x->dims[1] && w->dims[0] == group));
+}
+
+bool native_qlinear_conv_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *w = tfr_call_input(call, 3);
+    const tfr_operand *bias = tfr_call_input(call, 8), *y = tfr_call_output(call, 0);
+
+    return integer_conv_form(call, w) && (!bias || bias->data) &&
            native_known_quant(call, 1, x, 1) && native_known_quant(call, 4, w, w->dims[0]) &&
            native_known_quant(call, 6, y, 1);
+}
+
+bool native_conv_integer_form(const tfr_call *call)
+{
+    const tfr_operand *w = tfr_call_input(call, 1);
+
+    return integer_conv_form(call, w) && native_has_integer_zeros(call, w->dims[0]);
 }
 
 bool native_conv_grad_filter_form(const tfr_call *call)

@@ -219,7 +219,7 @@ void native_find_integers(native_ir *ir)
     for (i = 0; i < ir->n_items && !ir->failed; i++) {
         if (is_kind(ir, &ir->items[i]) && ir->items[i].integer < 0)
             find_integer(ir, makers, &ir->items[i]);
-        else if (ir->items[i].kind == NATIVE_ITEM_PRODUCT && ir->items[i].integer >= 0)
+        else if (is_kind(ir, &ir->items[i]))
             native_take_scales(ir, makers, i);
     }
     free(makers);

@@ -79,7 +79,11 @@ int native_new_integer(native_ir *ir, const native_quant *x, const native_quant 
 bool native_dynamic_quantize_form(const tfr_call *call);
 void native_plan_dynamic_quantize(native_planner *p, const native_item *item);
 bool native_matmul_integer_form(const tfr_call *call);
-void native_read_matmul_integer(native_ir *ir, int at);
+/* Of MatMulInteger and ConvInteger with n outputs: operands of bytes, zero points that items have.
+ */
+bool native_has_integer_zeros(const tfr_call *call, int64_t n);
+/* Either of them as an item, whose inputs are still those of the call. */
+void native_read_integer_sums(native_ir *ir, int at);
 /* Item i takes over what makes float32 of its sums. */
 void native_take_scales(native_ir *ir, const int *makers, int i);
 

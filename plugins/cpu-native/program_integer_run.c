@@ -23,8 +23,10 @@ typedef struct integer {
     native_ref scale, zero; /* of the source, where a run computes them */
     bool has_scale, has_zero, zero_signed;
     bool has_with, depthwise, by_winograd, is_narrow;
-    bool blocked;   /* of float32, made in shared memory first */
-    int32_t w_zero; /* depthwise, by_winograd, is_narrow: of all, or of each channel */
+    bool blocked;           /* of float32, made in shared memory first */
+    bool turned;            /* of int32 with the pixels of a channel together: the same */
+    uint64_t scratch_bytes; /* in front of computed scales */
+    int32_t w_zero;         /* depthwise, by_winograd, is_narrow: of all, or of each channel */
     const int32_t *w_zeros;
     int64_t channels, blocks, pixels; /* blocked */
 } integer;
@@ -38,7 +40,7 @@ static native_int8_args args_of(const integer *c, const native_bases *bases,
 
     args.a = native_at(bases, &c->source);
     args.packed = native_at(bases, &c->packed);
-    args.c = c->blocked ? (void *)bases->shared : (void *)native_at(bases, &c->to);
+    args.c = c->blocked || c->turned ? (void *)bases->shared : (void *)native_at(bases, &c->to);
     if (c->has_with && args.finish.result == NATIVE_INT8_TO_F32)
         args.finish.residual = native_at(bases, &c->with);
     else if (c->has_with) {
@@ -49,10 +51,10 @@ static native_int8_args args_of(const integer *c, const native_bases *bases,
     return args;
 }
 
-/* A scale for each row, and a zero point, where a run computes them. */
+/* Scales and a zero point, where a run computes them. */
 static void set_computed(const integer *c, const native_bases *bases, native_int8_args *args)
 {
-    float *scales = (float *)(void *)(bases->scratch + native_aligned(c->product.scratch_bytes));
+    float *scales = (float *)(void *)(bases->scratch + c->scratch_bytes), scale;
     int64_t i;
 
     if (c->has_zero) {
@@ -61,9 +63,10 @@ static void set_computed(const integer *c, const native_bases *bases, native_int
     }
     if (!c->has_scale)
         return;
-    for (i = 0; i < c->shape.m; i++)
-        scales[i] = *native_at(bases, &c->scale);
-    args->finish.row_scale = scales;
+    scale = *native_at(bases, &c->scale);
+    for (i = 0; i < c->shape.n; i++)
+        scales[i] = c->args.finish.scale[i] * scale;
+    args->finish.scale = scales;
 }
 
 static void run_units(const void *params, const native_bases *bases, int64_t begin, int64_t end)
@@ -103,6 +106,21 @@ static void run_blocks(const void *params, const native_bases *bases, int64_t be
             memcpy(at, from, (size_t)some * sizeof *at);
             memset(at + some, 0, (size_t)(lanes - some) * sizeof *at);
         }
+    }
+}
+
+/* Rows of channels to the pixels of each. Numbers count samples, in them channels. */
+static void run_turned(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const integer *c = params;
+    const int32_t *rows = (const int32_t *)(const void *)bases->shared;
+    int32_t *to = (int32_t *)(void *)native_at(bases, &c->to) + begin * c->pixels;
+
+    for (; begin < end; begin++) {
+        const int64_t sample = begin / c->channels, channel = begin % c->channels;
+        const int32_t *from = rows + sample * c->pixels * c->channels + channel;
+        for (int64_t i = 0; i < c->pixels; i++)
+            *to++ = from[i * c->channels];
     }
 }
 
@@ -342,9 +360,9 @@ static void set_refs(native_planner *p, integer *c, const native_item *item)
     c->has_zero = item->inputs[4] >= 0;
     c->zero = native_ref_of(p, item->inputs[4]);
     c->zero_signed = c->shape.a_signed;
+    c->scratch_bytes = p->scratch;
     if (c->has_scale)
-        native_need_scratch(p, native_aligned(c->product.scratch_bytes) +
-                                   (uint64_t)c->shape.m * sizeof(float));
+        native_need_scratch(p, c->scratch_bytes + (uint64_t)c->shape.n * sizeof(float));
 }
 
 /* What it is computed with; how many units there are. */
@@ -353,7 +371,7 @@ static int64_t choose_way(native_planner *p, integer *c, const native_item *item
     const native_int8_cpu *cpu = &p->ir->device->int8_cpu;
     const int threads = p->lanes > 1 ? p->ir->device->threads : 1;
 
-    c->is_narrow = item->groups > 1 && item->n_inputs < 5 && !c->depthwise &&
+    c->is_narrow = item->groups > 1 && !c->depthwise &&
                    native_int8_narrow_plan(&c->narrow, cpu, &c->shape, item->groups);
     if (c->is_narrow) {
         native_need_scratch(p, c->narrow.scratch_bytes);
@@ -366,8 +384,7 @@ static int64_t choose_way(native_planner *p, integer *c, const native_item *item
     }
     if (c->depthwise)
         return c->shape.m;
-    c->by_winograd =
-        item->n_inputs < 5 && native_int8_winograd_plan(&c->winograd, cpu, &c->shape, threads);
+    c->by_winograd = native_int8_winograd_plan(&c->winograd, cpu, &c->shape, threads);
     if (c->by_winograd) {
         native_need_scratch(p, c->winograd.scratch_bytes);
         return c->winograd.n_units;
@@ -411,14 +428,16 @@ void native_plan_integer(native_planner *p, const native_item *item)
         pack(p, c, item);
     flops = 2.0 * (double)c->shape.m * (double)c->shape.n * (double)c->shape.k;
     c->blocked = y->blocked && y->dtype == TFR_DTYPE_F32;
-    if (c->blocked)
+    c->turned = y->dtype == TFR_DTYPE_I32 && item->kind != NATIVE_ITEM_PRODUCT;
+    if (c->blocked || c->turned)
         native_need_shared(p, (uint64_t)(c->shape.m * c->shape.n) * sizeof(float));
     native_add_run(p, run_units, c, units, flops / 100.0)->flops = flops;
-    if (!c->blocked)
+    if (!c->blocked && !c->turned)
         return;
     c->channels = c->shape.n;
     c->blocks = (c->shape.n + p->isa->lanes - 1) / p->isa->lanes;
     c->pixels = y->dims[2] * y->dims[3];
-    native_add_run(p, run_blocks, c, native_first_dim(p, y) * c->blocks,
+    native_add_run(p, c->turned ? run_turned : run_blocks, c,
+                   native_first_dim(p, y) * (c->turned ? c->channels : c->blocks),
                    (double)native_count(p, y) * 0.5);
 }

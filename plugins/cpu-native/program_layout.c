@@ -362,6 +362,7 @@ static void lay_item(native_ir *ir, const native_item *old, const native_item *l
         break;
     case NATIVE_ITEM_QUANTIZE:
     case NATIVE_ITEM_DEQUANTIZE:
+    case NATIVE_ITEM_DYNAMIC_QUANTIZE:
         lay_quantized(ir, &item);
         break;
     case NATIVE_ITEM_CONCAT:

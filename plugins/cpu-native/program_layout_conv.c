@@ -107,7 +107,8 @@ void native_lay_conv(native_ir *ir, native_item *item)
     item->residual = native_as(ir, item->residual, !item->few_outs);
     if (ir->failed)
         return;
-    ir->values[item->output].blocked = !y.last && !item->few_outs;
+    ir->values[item->output].blocked =
+        !y.last && !item->few_outs && y.dtype != TFR_DTYPE_I32; /* sums of bytes */
     if (item->codes >= 0)
         ir->values[item->codes].blocked = true;
 }

@@ -19,10 +19,29 @@ enum { PART = 2048 /* elements of a number of work, about */ };
 typedef struct flat {
     const native_int8_isa *isa;
     native_ref from, to;
-    const float *scales, *zeros;
+    const float *scales, *zeros; /* NULL = what `computed` holds, of uint8 */
+    native_ref computed[2];
     int64_t n_scales, length, parts;
     bool to_float, is_signed, each;
 } flat;
+
+/* With the scale and the zero point that a run has computed, if it is so. */
+typedef struct grid {
+    float scale, zero;
+} grid;
+
+static flat flat_of(const flat *f, const native_bases *bases, grid *g)
+{
+    flat now = *f;
+
+    if (f->scales)
+        return now;
+    g->scale = *native_at(bases, &f->computed[0]);
+    g->zero = *(const uint8_t *)native_at(bases, &f->computed[1]);
+    now.scales = &g->scale;
+    now.zeros = &g->zero;
+    return now;
+}
 
 static void run_span(const flat *f, const native_quantized_span *span, const char *from, char *to,
                      int64_t at)
@@ -46,7 +65,8 @@ static native_quantized_span span_of(const flat *f, int64_t i)
 /* Numbers count rows, in them parts. */
 static void run_flat(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
-    const flat *f = params;
+    grid g;
+    const flat now = flat_of(params, bases, &g), *f = &now;
     const char *from = (const char *)native_at(bases, &f->from);
     char *to = (char *)native_at(bases, &f->to);
 
@@ -66,6 +86,14 @@ typedef struct blocked {
     flat flat;
     int64_t lanes, channels, blocks, pixels, chunk; /* chunk: pixels that go together */
 } blocked;
+
+static blocked blocked_of(const blocked *b, const native_bases *bases, grid *g)
+{
+    blocked now = *b;
+
+    now.flat = flat_of(&b->flat, bases, g);
+    return now;
+}
 
 /* n pixels of [blocks, pixels, lanes] to rows of channels, or back; lanes of no channel are 0. */
 static void gather_rows(const blocked *b, const float *from, int64_t n, float *rows)
@@ -111,7 +139,8 @@ static void run_pixels(const blocked *b, const char *from, char *to, int64_t n)
 /* Numbers count samples, in them chunks of pixels. */
 static void run_blocked(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
-    const blocked *b = params;
+    grid g;
+    const blocked now = blocked_of(params, bases, &g), *b = &now;
     const int64_t chunks = (b->pixels + b->chunk - 1) / b->chunk;
     const char *from = (const char *)native_at(bases, &b->flat.from);
     char *to = (char *)native_at(bases, &b->flat.to);
@@ -135,7 +164,8 @@ static void run_blocked(const void *params, const native_bases *bases, int64_t b
 /* Plain [channels, pixels] to rows of channels. Numbers as above. */
 static void run_turned(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
-    const blocked *b = params;
+    grid g;
+    const blocked now = blocked_of(params, bases, &g), *b = &now;
     const int64_t chunks = (b->pixels + b->chunk - 1) / b->chunk;
     const native_quantized_span form = span_of(&b->flat, 0);
 
@@ -207,7 +237,13 @@ void native_plan_quantize(native_planner *p, const native_item *item)
     f->to = native_ref_of(p, item->output);
     f->to_float = item->kind == NATIVE_ITEM_DEQUANTIZE;
     f->is_signed = q->dtype == TFR_DTYPE_I8;
-    set_scales(p, f, q);
+    if (item->kind == NATIVE_ITEM_DYNAMIC_QUANTIZE) {
+        f->computed[0] = native_ref_of(p, item->more[0]);
+        f->computed[1] = native_ref_of(p, item->more[1]);
+        f->n_scales = 1;
+    } else {
+        set_scales(p, f, q);
+    }
     if (y->blocked) {
         plan_blocked(p, f, y, !p->ir->values[item->inputs[0]].blocked);
         return;

@@ -244,7 +244,7 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
 {
     switch (form->kind) {
     case NATIVE_ITEM_CONV:
-        read_conv(item, call, form->sub ? 3 : 1);
+        read_conv(item, call, form->sub == 1 ? 3 : 1);
         break;
     case NATIVE_ITEM_POOL:
         item->average = call->name[0] == 'A';
@@ -290,6 +290,9 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
         item->axes = native_axis(call, 0) == 0;
         break;
     case NATIVE_ITEM_DYNAMIC_QUANTIZE:
+        item->quant = (native_quant){.dtype = TFR_DTYPE_U8, .n = 1};
+        item->n_inputs = 1;
+        break;
     case NATIVE_ITEM_TOP_K:
     case NATIVE_ITEM_CAST:
         item->n_inputs = 1;
@@ -365,8 +368,9 @@ static int32_t read_node(native_ir *ir, int i, tfr_err *err)
         read_form(ir, item, call, form);
     if (form && call->name[0] == 'Q' && form->kind != NATIVE_ITEM_QUANTIZE && !ir->failed)
         native_read_qlinear(ir, ir->n_items - 1);
-    if (form && form->kind == NATIVE_ITEM_PRODUCT && form->sub == 2 && !ir->failed)
-        native_read_matmul_integer(ir, ir->n_items - 1);
+    if (form && form->sub == 2 && !ir->failed &&
+        (form->kind == NATIVE_ITEM_PRODUCT || form->kind == NATIVE_ITEM_CONV))
+        native_read_integer_sums(ir, ir->n_items - 1);
     for (k = 0; form && form->kind == NATIVE_ITEM_DYNAMIC_QUANTIZE && !ir->failed && k < 2; k++)
         item->more[k] = (int)node->outputs[1 + k];
     if (form && item->kind == NATIVE_ITEM_DEPTHWISE && !ir->failed)
