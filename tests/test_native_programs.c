@@ -459,6 +459,20 @@ TEST(reductions_and_selections_stay_in_the_program)
           "Add(ReduceL2{keepdims=1}(y,[2]),ReduceMax{keepdims=1}(y,[2]))");
 }
 
+/* Two of which are more than the greatest float32. */
+TEST(great_numbers_have_a_mean)
+{
+    static const char *const means[] = {
+        "ReduceMean{keepdims=1}(y,[1])", "ReduceMean{keepdims=1}(y,[2])",
+        "ReduceMean{keepdims=0}(y,[0,1])", "ReduceMean{keepdims=1}(y,[1,2])"};
+    char text[200];
+    for (size_t i = 0; i < sizeof means / sizeof means[0]; i++) {
+        snprintf(text, sizeof text,
+                 "in x ? 33 100; y = Mul(Add(Sigmoid(x),1.0),1.5e38); out Mul(%s,1e-38)", means[i]);
+        check(text);
+    }
+}
+
 TEST(normalizations_of_groups_channels_and_rows)
 {
     check("in x ? 8 9 9; const w 8 8 3 3; const s 8; const b 8; y = Conv(x,w);"
@@ -531,6 +545,7 @@ static const test_case cases[] = {
     CASE(comparisons_choices_and_logic_stay_in_the_program),
     CASE(masks_are_spread_in_the_program),
     CASE(reductions_and_selections_stay_in_the_program),
+    CASE(great_numbers_have_a_mean),
     CASE(normalizations_of_groups_channels_and_rows),
     CASE(what_was_measured_once_is_not_measured_again),
     CASE(sums_of_two_are_fused_as_other_sums_are),

@@ -3,8 +3,9 @@
  * fold.h: what all reductions are made of: rows of numbers go one after the other into a row of
  * results so far. isa_fold.h has the loops; program_fold.c has what becomes of an op.
  *
- * Floats are summed and multiplied in double, integers in 64 bits, where they wrap. The greatest
- * and the least have the type of the elements, and NaN stays.
+ * Floats are summed and multiplied in double, but for fours of NATIVE_FOLD_NEAR, and integers in
+ * 64 bits, where they wrap. The greatest and the least have the type of the elements, and NaN
+ * stays.
  */
 #ifndef NATIVE_FOLD_H
 #define NATIVE_FOLD_H
@@ -13,6 +14,7 @@
 
 typedef enum native_fold_kind {
     NATIVE_FOLD_SUM,
+    NATIVE_FOLD_NEAR,   /* of float32: a sum of sums of four in float32, which may be too great */
     NATIVE_FOLD_ABS,    /* of absolute values */
     NATIVE_FOLD_SQUARE, /* of squares */
     NATIVE_FOLD_EXP,    /* of e^(x - top) */

@@ -158,6 +158,64 @@ FOLD_LIST(FOLD_ROWS)
 FOLD_LIST(FOLD_ONE)
 FOLD_EXP_LIST(FOLD_ROWS)
 
+/* ---- sums of fours: half the conversions are what sums in double wait for ---- */
+
+#define FOUR_AT(x, step, k)                                                                        \
+    ((double)(((x)[k] + (x)[(step) + (k)]) + ((x)[2 * (step) + (k)] + (x)[3 * (step) + (k)])))
+
+/* Rows of n lanes, of which each is added by `value`. */
+#define NEAR_LANES(lanes, value)                                                                   \
+    for (; at + (lanes) <= n; at += (lanes)) {                                                     \
+        EACH_ALONE for (int k = 0; k < (lanes); k++) to[at + k] += (value);                        \
+    }
+#define NEAR_ROWS_OF(name, value)                                                                  \
+    static void near_##name(const float *x, int64_t step, int64_t n, double *to)                   \
+    {                                                                                              \
+        int64_t at = 0;                                                                            \
+                                                                                                   \
+        (void)step;                                                                                \
+        NEAR_LANES(NATIVE_FOLD_LANES, value)                                                       \
+        NEAR_LANES(8, value)                                                                       \
+        NEAR_LANES(1, value)                                                                       \
+    }
+
+NEAR_ROWS_OF(eight, FOUR_AT(x + at, step, k) + FOUR_AT(x + at + 4 * step, step, k))
+NEAR_ROWS_OF(four, FOUR_AT(x + at, step, k))
+NEAR_ROWS_OF(one, (double)x[at + k])
+
+/* Few rows at a time, which lie in memory as they are read. */
+static void fold_rows_NEAR_F32(const native_fold *f)
+{
+    const float *x = f->x;
+    int64_t r = 0;
+
+    for (; r + 8 <= f->rows; r += 8, x += 8 * f->step)
+        near_eight(x, f->step, f->n, f->to);
+    for (; r + 4 <= f->rows; r += 4, x += 4 * f->step)
+        near_four(x, f->step, f->n, f->to);
+    for (; r < f->rows; r++, x += f->step)
+        near_one(x, f->step, f->n, f->to);
+}
+
+static void fold_one_NEAR_F32(const native_fold *f)
+{
+    double sums[FOLD_BESIDE] = {0.0};
+    const float *x = f->x, *const end = x + f->n;
+    native_fold rest = {.to = f->to};
+    int k, half;
+
+    for (; end - x >= 4 * FOLD_BESIDE; x += 4 * FOLD_BESIDE) {
+        EACH_ALONE for (k = 0; k < FOLD_BESIDE; k++) sums[k] += FOUR_AT(x, FOLD_BESIDE, k);
+    }
+    rest.x = x;
+    rest.n = end - x;
+    fold_one_SUM_F32(&rest);
+    for (half = FOLD_BESIDE / 2; half > 0; half /= 2) {
+        EACH_ALONE for (k = 0; k < half; k++) sums[k] += sums[half + k];
+    }
+    *(double *)f->to += sums[0];
+}
+
 /* ---- places ---- */
 
 /* Words are as wide as elements, for masks of both. */
@@ -212,8 +270,9 @@ PLACES_LIST(PLACES, I64, int64_t, int64_t)
     [NATIVE_FOLD_##kind][NATIVE_FOLD_##name] = fold_one_##kind##_##name,
 
 static const native_fold_table fold_table = {
-    .ones = {FOLD_LIST(ROW_OF_ONES)},
-    .rows = {FOLD_LIST(ROW_OF_FOLDS) FOLD_EXP_LIST(ROW_OF_FOLDS)},
+    .ones = {FOLD_LIST(ROW_OF_ONES)[NATIVE_FOLD_NEAR] = {fold_one_NEAR_F32}},
+    .rows = {FOLD_LIST(ROW_OF_FOLDS)
+                 FOLD_EXP_LIST(ROW_OF_FOLDS)[NATIVE_FOLD_NEAR] = {fold_rows_NEAR_F32}},
     .places = {PLACES_LIST(ROW_OF_PLACES, F32, float, int32_t) PLACES_LIST(
         ROW_OF_PLACES, F64, double, int64_t) PLACES_LIST(ROW_OF_PLACES, I32, int32_t, int32_t)
                    PLACES_LIST(ROW_OF_PLACES, I64, int64_t, int64_t)},

@@ -247,6 +247,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_fold.c \
 	plugins/cpu-native/program_fold.h \
 	plugins/cpu-native/program_fold_kinds.c \
+	plugins/cpu-native/program_fold_sums.c \
+	plugins/cpu-native/program_fold_sums.h \
 	plugins/cpu-native/program_forms.c \
 	plugins/cpu-native/program_forms.h \
 	plugins/cpu-native/program_forms_elementwise.c \

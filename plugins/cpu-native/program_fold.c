@@ -9,205 +9,25 @@
  * numbers is cut in parts that depend on its dims alone, so that results are the same with any
  * number of threads.
  */
-#include "program_fold.h"
+#include "program_fold_sums.h"
 
-#include <math.h>
 #include <string.h>
 
 enum {
-    COLUMNS = 256,   /* of results at a time: they stay near */
-    NEAR_ROWS = 16,  /* of so many columns, before the next columns of these rows */
+    NEAR = 4096,     /* elements of rows, before the next columns of these rows */
+    NEAR_ROWS = 16,  /* that parts have a multiple of */
     LEAST_ROW = 64,  /* shorter ones are put together */
-    PART = 16384,    /* elements of a part, at least */
-    MOST_UNITS = 64, /* that are cut in parts */
+    PART = 32768,    /* elements of a part, at least */
+    MOST_UNITS = 32, /* that are cut in parts */
     MOST_PARTS = 64,
     LEAST_LONG = 48,  /* of a row that is folded by itself; shorter ones are turned to columns */
     LEAST_WALK = 256, /* elements beside each other; with fewer an outer group gives the rows */
     LEAST_OUTER = 4   /* rows that it has then */
 };
 
-typedef struct group {
-    int64_t dim, step;
-} group;
-
-typedef struct reduction {
-    const native_isa *isa;
-    native_ref from, to, parts_at;
-    bool shared; /* parts lie in memory that the steps of the item share */
-    native_reduction kind;
-    native_fold_type type, sum_type;
-    group kept[TFR_MAX_RANK], over[TFR_MAX_RANK]; /* outermost first, of what is walked */
-    int n_kept, n_over;
-    int64_t rows, step, inner;  /* of the innermost groups */
-    int64_t steps;              /* rows of each result in all */
-    int64_t terms;              /* of each result: the same */
-    int64_t together;           /* rows that are one */
-    int64_t columns, blocks;    /* of a unit; units of each place of the kept groups */
-    int64_t outer;              /* such places */
-    group inside[TFR_MAX_RANK]; /* what is reduced in the sums of columns, outermost first */
-    int n_inside;
-    int64_t period;      /* columns that units may end at */
-    int64_t within;      /* columns of a result */
-    int64_t parts, part; /* of the rows of a unit; rows of each */
-} reduction;
-
-/* Results so far; the type is that of sums. */
-typedef union sums {
-    double f64[COLUMNS + NATIVE_FOLD_LANES];
-    float f32[COLUMNS + NATIVE_FOLD_LANES];
-    uint64_t i64[COLUMNS + NATIVE_FOLD_LANES];
-    int32_t i32[COLUMNS + NATIVE_FOLD_LANES];
-    uint8_t u8[COLUMNS + NATIVE_FOLD_LANES];
-    int8_t i8[COLUMNS + NATIVE_FOLD_LANES];
-} sums;
-
-static const int8_t type_bytes[NATIVE_FOLD_TYPES] = {4, 8, 4, 8, 1, 1};
-
-/* ---- sums ---- */
-
-#define FILL(field, number)                                                                        \
-    for (i = 0; i < n; i++)                                                                        \
-        s->field[i] = (number);                                                                    \
-    break
-
-/* With what changes nothing. */
-static void begin_sums(native_fold_kind kind, native_fold_type type, sums *s, int64_t n)
-{
-    const bool greatest = kind == NATIVE_FOLD_GREATEST, extreme = native_fold_keeps(kind);
-    int64_t i;
-
-    switch (type) {
-    case NATIVE_FOLD_F32:
-        FILL(f32, greatest ? -INFINITY : INFINITY);
-    case NATIVE_FOLD_F64:
-        FILL(f64, extreme ? (greatest ? -(double)INFINITY : (double)INFINITY)
-                          : kind == NATIVE_FOLD_PRODUCT);
-    case NATIVE_FOLD_I32:
-        FILL(i32, greatest ? INT32_MIN : INT32_MAX);
-    case NATIVE_FOLD_I64:
-        FILL(i64,
-             extreme ? (uint64_t)(greatest ? INT64_MIN : INT64_MAX) : kind == NATIVE_FOLD_PRODUCT);
-    case NATIVE_FOLD_U8:
-        FILL(u8, greatest ? 0 : UINT8_MAX);
-    case NATIVE_FOLD_I8:
-        FILL(i8, greatest ? INT8_MIN : INT8_MAX);
-    default:
-        break;
-    }
-}
-
-/* How sums of a kind are added to each other. */
-static native_fold_fn merge_of(const reduction *r, native_fold_kind kind)
-{
-    const bool keeps = native_fold_keeps(kind) || kind == NATIVE_FOLD_PRODUCT;
-
-    return r->isa->folds->rows[keeps ? kind : NATIVE_FOLD_SUM][native_fold_sums(kind, r->type)];
-}
-
-/* `groups` rows of sums of n become one. */
-static void fold_together(const reduction *r, native_fold_kind kind, sums *s, int64_t groups,
-                          int64_t n)
-{
-    const int64_t bytes = type_bytes[native_fold_sums(kind, r->type)];
-    const native_fold_fn merge = merge_of(r, kind);
-
-    while (groups > 1) {
-        const int64_t half = (groups + 1) / 2;
-        merge(&(native_fold){
-            .x = (const char *)s + half * n * bytes, .rows = 1, .n = (groups - half) * n, .to = s});
-        groups = half;
-    }
-}
-
-/* What is reduced inside of columns: n sums become n / r->within. */
-static void fold_inside(const reduction *r, native_fold_kind kind, sums *s, int64_t n)
-{
-    const int64_t bytes = type_bytes[native_fold_sums(kind, r->type)];
-    const native_fold_fn merge = merge_of(r, kind);
-    int64_t k;
-    int i;
-
-    for (i = 0; i < r->n_inside; i++) {
-        const int64_t step = r->inside[i].step, dim = r->inside[i].dim;
-        n /= dim;
-        for (k = 0; k < n / step; k++) {
-            char *from = (char *)s + k * dim * step * bytes;
-            merge(&(native_fold){
-                .x = from + step * bytes, .rows = dim - 1, .step = step, .n = step, .to = from});
-            memmove((char *)s + k * step * bytes, from, (size_t)(step * bytes));
-        }
-    }
-}
-
-static double number_at(const void *p, native_fold_type type, int64_t i)
-{
-    switch (type) {
-    case NATIVE_FOLD_F32:
-        return (double)((const float *)p)[i];
-    case NATIVE_FOLD_F64:
-        return ((const double *)p)[i];
-    default:
-        return (double)((const int64_t *)p)[i];
-    }
-}
-
-static int64_t integer_of(double x, int64_t most)
-{
-    return x >= (double)most ? most : (int64_t)x;
-}
-
-static void end_floats(const reduction *r, const sums *s, const double *top, void *to, int64_t n)
-{
-    int64_t i;
-
-    for (i = 0; i < n; i++) {
-        double v = s->f64[i];
-        if (r->kind.mean)
-            v /= (double)r->terms;
-        if (r->kind.root)
-            v = sqrt(v);
-        if (r->kind.logarithm)
-            v = log(v);
-        if (top)
-            v = isfinite(top[i]) ? top[i] + v : top[i];
-        if (r->type == NATIVE_FOLD_F32)
-            ((float *)to)[i] = (float)v;
-        else
-            ((double *)to)[i] = v;
-    }
-}
-
-static void end_integers(const reduction *r, const sums *s, void *to, int64_t n)
-{
-    int64_t i;
-
-    for (i = 0; i < n; i++) {
-        int64_t v = (int64_t)s->i64[i];
-        if (r->kind.mean)
-            v /= r->terms;
-        if (r->kind.root)
-            v = integer_of(sqrt((double)v), r->type == NATIVE_FOLD_I32 ? INT32_MAX : INT64_MAX);
-        if (r->type == NATIVE_FOLD_I32)
-            ((int32_t *)to)[i] = (int32_t)(uint32_t)(uint64_t)v;
-        else
-            ((int64_t *)to)[i] = v;
-    }
-}
-
-/* n results, of which `to` is the first. */
-static void end_sums(const reduction *r, const sums *s, const double *top, void *to, int64_t n)
-{
-    if (native_fold_keeps(r->kind.fold))
-        memcpy(to, s, (size_t)(n * type_bytes[r->type]));
-    else if (r->sum_type == NATIVE_FOLD_F64)
-        end_floats(r, s, top, to, n);
-    else
-        end_integers(r, s, to, n);
-}
-
 /* ---- walks ---- */
 
-static int64_t offset_of(const group *groups, int n, int64_t place)
+static int64_t offset_of(const native_fold_group *groups, int n, int64_t place)
 {
     int64_t offset = 0;
     int i;
@@ -220,9 +40,10 @@ static int64_t offset_of(const group *groups, int n, int64_t place)
 }
 
 /* Rows beside each other, or of n numbers in steps. */
-static void add_rows(const reduction *r, native_fold *f, native_fold_fn add, int64_t rows)
+static void add_rows(const native_reduction_step *r, native_fold *f, native_fold_fn add,
+                     int64_t rows)
 {
-    const int64_t bytes = type_bytes[r->type], n = f->n, near = NEAR_ROWS * COLUMNS / n;
+    const int64_t bytes = native_fold_bytes[r->type], n = f->n, near = NEAR / n;
     const char *x = f->x;
 
     if (r->together > 1) {
@@ -246,27 +67,33 @@ static void add_rows(const reduction *r, native_fold *f, native_fold_fn add, int
 }
 
 /* Rows [first, end) of all that a result has; what is added up is columns numbers from x on. */
-static void add_range(const reduction *r, native_fold_kind kind, const char *x, int64_t columns,
-                      int64_t first, int64_t end, sums *s, const double *top)
+static void add_range(const native_reduction_step *r, native_fold_kind kind, const char *x,
+                      int64_t columns, int64_t first, int64_t end, native_totals *s,
+                      const double *top)
 {
     const native_fold_fn add = r->isa->folds->rows[kind][r->type];
     native_fold f = {.to = s, .top = top, .n = columns};
+    const int64_t begin = first;
     int64_t n;
 
-    begin_sums(kind, native_fold_sums(kind, r->type), s, r->together * columns);
+    native_totals_begin(kind, native_fold_sums(kind, r->type), s, r->together * columns);
     for (; first < end; first += n) {
         const int64_t row = first % r->rows;
         const int64_t at = offset_of(r->over, r->n_over, first / r->rows) + row * r->step;
         n = r->rows - row < end - first ? r->rows - row : end - first;
-        f.x = x + at * type_bytes[r->type];
+        f.x = x + at * native_fold_bytes[r->type];
         add_rows(r, &f, add, n);
     }
-    fold_together(r, kind, s, r->together, columns);
-    fold_inside(r, kind, s, columns);
+    if (kind == NATIVE_FOLD_NEAR && !native_totals_finite(s->f64, r->together * columns)) {
+        add_range(r, NATIVE_FOLD_SUM, x, columns, begin, end, s, top);
+        return;
+    }
+    native_totals_fold_together(r, kind, s, r->together, columns);
+    native_totals_fold_inside(r, kind, s, columns);
 }
 
 /* Where unit u begins, its columns, and its first result, of columns / r->within. */
-static const char *unit_at(const reduction *r, const native_bases *bases, int64_t u,
+static const char *unit_at(const native_reduction_step *r, const native_bases *bases, int64_t u,
                            int64_t *columns, int64_t *result)
 {
     const int64_t column = u % r->blocks * r->columns, outer = u / r->blocks;
@@ -274,79 +101,88 @@ static const char *unit_at(const reduction *r, const native_bases *bases, int64_
     *columns = r->inner - column < r->columns ? r->inner - column : r->columns;
     *result = (outer * r->inner + column) / r->within;
     return (const char *)native_at(bases, &r->from) +
-           (offset_of(r->kept, r->n_kept, outer) + column) * type_bytes[r->type];
+           (offset_of(r->kept, r->n_kept, outer) + column) * native_fold_bytes[r->type];
 }
 
-static char *result_at(const reduction *r, const native_bases *bases, int64_t i)
+static char *result_at(const native_reduction_step *r, const native_bases *bases, int64_t i)
 {
-    return (char *)native_at(bases, &r->to) + i * type_bytes[r->type];
+    return (char *)native_at(bases, &r->to) + i * native_fold_bytes[r->type];
 }
 
 /* The tops of the logarithm of a sum of powers, for each of the rows that are one. */
-static void find_tops(const reduction *r, const char *x, int64_t columns, double *top)
+static void find_tops(const native_reduction_step *r, const char *x, int64_t columns, double *top)
 {
-    sums s;
+    native_totals s;
     int64_t i;
 
     add_range(r, NATIVE_FOLD_GREATEST, x, columns, 0, r->steps, &s, NULL);
     for (i = 0; i < r->together * columns; i++)
-        top[i] = number_at(&s, r->type, i % columns);
+        top[i] = native_totals_number(&s, r->type, i % columns);
 }
 
 /* Numbers count units. */
 static void run_units(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
-    const reduction *r = params;
+    const native_reduction_step *r = params;
     const bool powers = r->kind.fold == NATIVE_FOLD_EXP;
-    double top[COLUMNS + NATIVE_FOLD_LANES];
+    double top[NATIVE_FOLD_COLUMNS + NATIVE_FOLD_LANES];
     int64_t columns, result;
-    sums s;
+    native_totals s;
 
     for (; begin < end; begin++) {
         const char *x = unit_at(r, bases, begin, &columns, &result);
         if (powers)
             find_tops(r, x, columns, top);
-        add_range(r, r->kind.fold, x, columns, 0, r->steps, &s, powers ? top : NULL);
-        end_sums(r, &s, powers ? top : NULL, result_at(r, bases, result), columns / r->within);
+        add_range(r, native_totals_adding(r), x, columns, 0, r->steps, &s, powers ? top : NULL);
+        native_totals_end(r, &s, powers ? top : NULL, result_at(r, bases, result),
+                          columns / r->within);
     }
+}
+
+static void fold_each(const native_reduction_step *r, native_fold_kind kind, const char *x,
+                      native_totals *s, int64_t n)
+{
+    const int64_t bytes = r->rows * native_fold_bytes[r->type],
+                  sum_bytes = native_fold_bytes[r->sum_type];
+    const native_fold_fn fold = r->isa->folds->ones[kind][r->type];
+    int64_t i;
+
+    native_totals_begin(kind, r->sum_type, s, n);
+    for (i = 0; i < n; i++)
+        fold(&(native_fold){
+            .x = x + i * bytes, .rows = 1, .n = r->rows, .to = (char *)s + i * sum_bytes});
 }
 
 /* Rows that lie one behind the other, each by itself: numbers count rows. */
 static void run_rows(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
-    const reduction *r = params;
-    const native_fold_fn fold = r->isa->folds->ones[r->kind.fold][r->type];
-    const int64_t bytes = type_bytes[r->type], sum_bytes = type_bytes[r->sum_type];
-    native_fold f = {.x = (const char *)native_at(bases, &r->from) + begin * r->rows * bytes,
-                     .rows = 1,
-                     .n = r->rows};
-    int64_t n, i;
-    sums s;
+    const native_reduction_step *r = params;
+    const int64_t bytes = r->rows * native_fold_bytes[r->type];
+    const char *x = (const char *)native_at(bases, &r->from);
+    int64_t n;
+    native_totals s;
 
     for (; begin < end; begin += n) {
         n = end - begin < NATIVE_SHORT_ROWS ? end - begin : NATIVE_SHORT_ROWS;
-        begin_sums(r->kind.fold, r->sum_type, &s, n);
-        for (i = 0; i < n; i++) {
-            f.to = (char *)&s + i * sum_bytes;
-            fold(&f);
-            f.x = (const char *)f.x + r->rows * bytes;
-        }
-        end_sums(r, &s, NULL, result_at(r, bases, begin), n);
+        fold_each(r, native_totals_adding(r), x + begin * bytes, &s, n);
+        if (native_totals_adding(r) == NATIVE_FOLD_NEAR && !native_totals_finite(s.f64, n))
+            fold_each(r, NATIVE_FOLD_SUM, x + begin * bytes, &s, n);
+        native_totals_end(r, &s, NULL, result_at(r, bases, begin), n);
     }
 }
 
 /* Rows that lie one behind the other, turned to columns part by part: numbers count rows. */
 static void run_short(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
-    const reduction *r = params;
+    const native_reduction_step *r = params;
     const bool powers = r->kind.fold == NATIVE_FOLD_EXP; /* of one part */
-    const int64_t bytes = type_bytes[r->type];
+    const int64_t bytes = native_fold_bytes[r->type];
     const char *x = (const char *)native_at(bases, &r->from);
     uint64_t turned[NATIVE_SHORT_ROWS * NATIVE_SHORT];
     double top[NATIVE_SHORT_ROWS];
     native_fold f = {.x = turned, .top = powers ? top : NULL};
     int64_t n, i, first;
-    sums s;
+    native_totals s;
 
     f.to = &s;
     for (; begin < end; begin += n) {
@@ -356,40 +192,41 @@ static void run_short(const void *params, const native_bases *bases, int64_t beg
             native_turn_rows(r->isa, x + (begin * r->rows + first) * bytes, r->rows, n, f.rows,
                              bytes, turned);
             if (powers) {
-                begin_sums(NATIVE_FOLD_GREATEST, r->type, &s, n);
+                native_totals_begin(NATIVE_FOLD_GREATEST, r->type, &s, n);
                 r->isa->folds->rows[NATIVE_FOLD_GREATEST][r->type](&f);
                 for (i = 0; i < n; i++)
-                    top[i] = number_at(&s, r->type, i);
+                    top[i] = native_totals_number(&s, r->type, i);
             }
             if (first == 0)
-                begin_sums(r->kind.fold, r->sum_type, &s, n);
+                native_totals_begin(r->kind.fold, r->sum_type, &s, n);
             r->isa->folds->rows[r->kind.fold][r->type](&f);
         }
-        end_sums(r, &s, f.top, result_at(r, bases, begin), n);
+        native_totals_end(r, &s, f.top, result_at(r, bases, begin), n);
     }
 }
 
 /* Few numbers of few columns for each result of a kept group: turned, so that rows are longer. */
 static void run_small(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
-    const reduction *r = params;
-    const int64_t bytes = type_bytes[r->type], unit = r->rows * r->inner;
-    const int64_t most =
-        COLUMNS / r->inner < NATIVE_SHORT_ROWS ? COLUMNS / r->inner : NATIVE_SHORT_ROWS;
+    const native_reduction_step *r = params;
+    const int64_t bytes = native_fold_bytes[r->type], unit = r->rows * r->inner;
+    const int64_t most = NATIVE_FOLD_COLUMNS / r->inner < NATIVE_SHORT_ROWS
+                             ? NATIVE_FOLD_COLUMNS / r->inner
+                             : NATIVE_SHORT_ROWS;
     const char *x = (const char *)native_at(bases, &r->from);
-    uint64_t turned[NATIVE_SHORT_ROWS * NATIVE_SHORT], results[COLUMNS];
+    uint64_t turned[NATIVE_SHORT_ROWS * NATIVE_SHORT], results[NATIVE_FOLD_COLUMNS];
     native_fold f = {.x = turned, .rows = r->rows};
     int64_t n;
-    sums s;
+    native_totals s;
 
     f.to = &s;
     for (; begin < end; begin += n) {
         n = end - begin < most ? end - begin : most;
         f.n = f.step = n * r->inner;
         native_turn_rows(r->isa, x + begin * unit * bytes, unit, n, unit, bytes, turned);
-        begin_sums(r->kind.fold, r->sum_type, &s, f.n);
+        native_totals_begin(r->kind.fold, r->sum_type, &s, f.n);
         r->isa->folds->rows[r->kind.fold][r->type](&f);
-        end_sums(r, &s, NULL, results, f.n);
+        native_totals_end(r, &s, NULL, results, f.n);
         native_turn_rows(r->isa, results, n, r->inner, n, bytes,
                          result_at(r, bases, begin * r->inner));
     }
@@ -397,55 +234,56 @@ static void run_small(const void *params, const native_bases *bases, int64_t beg
 
 /* ---- parts ---- */
 
-static char *part_at(const reduction *r, const native_bases *bases, int64_t number)
+static char *part_at(const native_reduction_step *r, const native_bases *bases, int64_t number)
 {
     char *at = r->shared ? bases->shared : (char *)native_at(bases, &r->parts_at);
 
-    return at + number * (r->columns / r->within) * type_bytes[r->sum_type];
+    return at + number * (r->columns / r->within) * native_fold_bytes[r->sum_type];
 }
 
 /* Numbers count parts, which lie as [unit][part]. */
 static void run_parts(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
-    const reduction *r = params;
+    const native_reduction_step *r = params;
     int64_t columns, result;
-    sums s;
+    native_totals s;
 
     for (; begin < end; begin++) {
         const char *x = unit_at(r, bases, begin / r->parts, &columns, &result);
         const int64_t first = begin % r->parts * r->part;
-        add_range(r, r->kind.fold, x, columns, first,
+        add_range(r, native_totals_adding(r), x, columns, first,
                   r->steps - first < r->part ? r->steps : first + r->part, &s, NULL);
         memcpy(part_at(r, bases, begin), &s,
-               (size_t)(columns / r->within * type_bytes[r->sum_type]));
+               (size_t)(columns / r->within * native_fold_bytes[r->sum_type]));
     }
 }
 
 /* Numbers count units. */
 static void merge_parts(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
-    const reduction *r = params;
+    const native_reduction_step *r = params;
     int64_t columns, result;
-    sums s;
+    native_totals s;
 
     for (; begin < end; begin++) {
         unit_at(r, bases, begin, &columns, &result);
         columns /= r->within;
-        begin_sums(r->kind.fold, r->sum_type, &s, columns);
-        merge_of(r, r->kind.fold)(&(native_fold){.x = part_at(r, bases, begin * r->parts),
-                                                 .rows = r->parts,
-                                                 .step = r->columns / r->within,
-                                                 .n = columns,
-                                                 .to = &s});
-        end_sums(r, &s, NULL, result_at(r, bases, result), columns);
+        native_totals_begin(r->kind.fold, r->sum_type, &s, columns);
+        native_totals_merge(r,
+                            r->kind.fold)(&(native_fold){.x = part_at(r, bases, begin * r->parts),
+                                                         .rows = r->parts,
+                                                         .step = r->columns / r->within,
+                                                         .n = columns,
+                                                         .to = &s});
+        native_totals_end(r, &s, NULL, result_at(r, bases, result), columns);
     }
 }
 
 /* ---- plans ---- */
 
 /* From the innermost dim outwards; dims of one are nothing. */
-static int merge_dims(const native_planner *p, const native_value *x, uint32_t axes, group *groups,
-                      bool *reduced)
+static int merge_dims(const native_planner *p, const native_value *x, uint32_t axes,
+                      native_fold_group *groups, bool *reduced)
 {
     int64_t step = 1;
     int d, n = 0;
@@ -457,7 +295,7 @@ static int merge_dims(const native_planner *p, const native_value *x, uint32_t a
             groups[n - 1].dim *= dim;
         } else if (dim != 1) {
             reduced[n] = over;
-            groups[n++] = (group){dim, step};
+            groups[n++] = (native_fold_group){dim, step};
         }
         step *= dim;
     }
@@ -468,22 +306,24 @@ static int merge_dims(const native_planner *p, const native_value *x, uint32_t a
  * The group whose dims are rows: the innermost one that is reduced, or, where less than LEAST_WALK
  * elements lie beside each other and others around them are reduced, the longest of these.
  */
-static int find_rows(const reduction *r, const group *groups, const bool *reduced, int n)
+static int find_rows(const native_reduction_step *r, const native_fold_group *groups,
+                     const bool *reduced, int n)
 {
     int i = n > 0 && !reduced[0], best = i, k;
 
     if (i >= n || r->kind.fold == NATIVE_FOLD_EXP || groups[i].step * groups[i].dim >= LEAST_WALK)
         return i;
-    for (k = i + 2; k < n && groups[k - 1].step <= COLUMNS; k += 2) {
+    for (k = i + 2; k < n && groups[k - 1].step <= NATIVE_FOLD_COLUMNS; k += 2) {
         if (groups[k].dim >= LEAST_OUTER && (best == i || groups[k].dim > groups[best].dim))
             best = k;
     }
     return best;
 }
 
-static void read_groups(const native_planner *p, const native_value *x, uint32_t axes, reduction *r)
+static void read_groups(const native_planner *p, const native_value *x, uint32_t axes,
+                        native_reduction_step *r)
 {
-    group groups[TFR_MAX_RANK];
+    native_fold_group groups[TFR_MAX_RANK];
     bool reduced[TFR_MAX_RANK];
     const int n = merge_dims(p, x, axes, groups, reduced);
     const int at = find_rows(r, groups, reduced, n);
@@ -512,7 +352,7 @@ static void read_groups(const native_planner *p, const native_value *x, uint32_t
     r->terms = r->steps * r->within;
 }
 
-static void find_parts(const native_planner *p, reduction *r)
+static void find_parts(const native_planner *p, native_reduction_step *r)
 {
     const int64_t units = r->outer * r->blocks;
     int64_t parts = r->steps * r->columns / PART;
@@ -530,11 +370,11 @@ static void find_parts(const native_planner *p, reduction *r)
     r->parts = (r->steps + r->part - 1) / r->part;
 }
 
-static void plan_parts(native_planner *p, reduction *r, double cost)
+static void plan_parts(native_planner *p, native_reduction_step *r, double cost)
 {
     const int64_t units = r->outer * r->blocks;
-    const uint64_t bytes =
-        (uint64_t)(units * r->parts * (r->columns / r->within)) * (uint64_t)type_bytes[r->sum_type];
+    const uint64_t bytes = (uint64_t)(units * r->parts * (r->columns / r->within)) *
+                           (uint64_t)native_fold_bytes[r->sum_type];
 
     r->shared = !p->staging;
     if (r->shared)
@@ -548,7 +388,7 @@ static void plan_parts(native_planner *p, reduction *r, double cost)
 void native_plan_fold(native_planner *p, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]];
-    reduction *r = native_keep(p, sizeof *r);
+    native_reduction_step *r = native_keep(p, sizeof *r);
     double cost;
 
     if (!r)
@@ -560,7 +400,8 @@ void native_plan_fold(native_planner *p, const native_item *item)
     r->type = (native_fold_type)native_fold_type_of(tfr_call_input(item->call, 0)->dtype);
     r->sum_type = native_fold_sums(r->kind.fold, r->type);
     read_groups(p, x, item->axes, r);
-    r->columns = r->inner < COLUMNS ? r->inner : COLUMNS / r->period * r->period;
+    r->columns =
+        r->inner < NATIVE_FOLD_COLUMNS ? r->inner : NATIVE_FOLD_COLUMNS / r->period * r->period;
     r->blocks = (r->inner + r->columns - 1) / r->columns;
     r->together = r->step != r->inner || r->inner >= LEAST_ROW / 2 ? 1
                   : r->inner == 1                                  ? NATIVE_FOLD_LANES
