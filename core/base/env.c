@@ -10,10 +10,18 @@
 #include <tfrun/env.h>
 #include <tfrun/fail.h>
 
-static const struct env_row {
-    const char *name, *key, *meaning;
-} env_rows[] = {
-#define X(name, key, meaning) {name, key, meaning},
+#include "base/names.h"
+
+/* Of each variable name, key and meaning, which take half as much without addresses. */
+static const char texts[] =
+#define X(name, key, meaning) name "\0" key "\0" meaning "\0"
+#include "base/env.def"
+#undef X
+    ;
+
+enum {
+    N_VARIABLES = 0
+#define X(name, key, meaning) +1
 #include "base/env.def"
 #undef X
 };
@@ -39,7 +47,7 @@ const char *tfr__env_get(const char *name)
 
 uint32_t tfr_env_count(void)
 {
-    return (uint32_t)(sizeof env_rows / sizeof env_rows[0]);
+    return N_VARIABLES;
 }
 
 tfr_status tfr_env_describe(uint32_t i, tfr_env_desc *out, tfr_err *err)
@@ -51,10 +59,10 @@ tfr_status tfr_env_describe(uint32_t i, tfr_env_desc *out, tfr_err *err)
     if (!out || out->size < sizeof out->size)
         return tfr_fail(err, TFR_EINVAL, "the description's size is not set");
     desc.size = out->size;
-    desc.name = env_rows[i].name;
-    desc.key = env_rows[i].key;
-    desc.meaning = env_rows[i].meaning;
-    desc.value = tfr__env_get(env_rows[i].name);
+    desc.name = tfr__texts_skip(texts, 3 * i);
+    desc.key = tfr__texts_skip(desc.name, 1);
+    desc.meaning = tfr__texts_skip(desc.key, 1);
+    desc.value = tfr__env_get(desc.name);
     memcpy(out, &desc, out->size < sizeof desc ? out->size : sizeof desc);
     return TFR_OK;
 }

@@ -18,6 +18,13 @@ static uint32_t name_slot(const tfr__names *names, const char *name)
     return i;
 }
 
+const char *tfr__texts_skip(const char *texts, uint32_t n)
+{
+    while (n--)
+        texts += strlen(texts) + 1;
+    return texts;
+}
+
 void tfr__names_finish(tfr__names *names)
 {
     tfr__free(names->keys);

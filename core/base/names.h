@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * names.h: a map from the names of a graph's values to their numbers. Names are borrowed and must
- * outlive the map. Open addressing, FNV-1a; never more than half full.
+ * names.h: texts that lie one behind the other, and a map from the names of a graph's values to
+ * their numbers. Names are borrowed and must outlive the map. Open addressing, FNV-1a; never more
+ * than half full.
  */
 #ifndef TFR_CORE_NAMES_H
 #define TFR_CORE_NAMES_H
 
 #include <stdint.h>
 #include <tfrun/status.h>
+
+/* The text behind n others. A table of texts without their addresses has half the size. */
+const char *tfr__texts_skip(const char *texts, uint32_t n);
 
 typedef struct tfr__names {
     const char **keys; /* NULL = free */

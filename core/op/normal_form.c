@@ -7,24 +7,35 @@
 #include "base/hash.h"
 #include "op/op.h"
 
+/* Of each row domain and name, which take half as much without addresses; forms are shared. */
+static const char names[] =
+#define ROW(domain, name, version, form) domain "\0" name "\0"
+    TFR_NORMAL_FORM_LIST(ROW)
+#undef ROW
+    ;
+
+static const char *const forms[] = {
+#define ROW(domain, name, version, form) form,
+    TFR_NORMAL_FORM_LIST(ROW)
+#undef ROW
+};
+
 static const struct {
-    const char *domain, *name, *text;
-    uint32_t version;
+    uint8_t bytes, version;
 } rows[] = {
-#define ROW(domain_, name_, version_, text_)                                                       \
-    {.domain = domain_, .name = name_, .text = text_, .version = version_},
+#define ROW(domain, name, version, form) {sizeof(domain "\0" name), version},
     TFR_NORMAL_FORM_LIST(ROW)
 #undef ROW
 };
 
 const char *tfr__op_normal_form(const tfr__op *op, uint32_t *version)
 {
+    const char *at = names;
     *version = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].name[0] == op->name[0] && strcmp(rows[i].name, op->name) == 0 &&
-            strcmp(rows[i].domain, op->domain) == 0) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; at += rows[i++].bytes)
+        if (strcmp(at, op->domain) == 0 && strcmp(at + strlen(at) + 1, op->name) == 0) {
             *version = rows[i].version;
-            return rows[i].text;
+            return forms[i];
         }
     return "";
 }

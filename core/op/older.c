@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "op/op.h"
 
 /*
@@ -16,42 +17,45 @@
  * is the number of input i's element type, or that of uint8 if there is no such input. Of all that
  * reduce, neutral_of says it.
  */
-static const struct {
-    const char *name;
-    int32_t version;
-    const char *neutral;
-} rows[] = {
-    {"ArgMax", 1, "select_last_index=0"},
-    {"ArgMin", 1, "select_last_index=0"},
-    {"AveragePool", 7, "ceil_mode=0 dilations=1"},
-    {"BatchNormalization", 9, "training_mode=0"},
-    {"Cast", 13, "round_mode=up saturate=1"},
-    {"CastLike", 15, "round_mode=up saturate=1"},
-    {"DequantizeLinear", 13, "block_size=0 output_dtype@1"},
-    {"GRU", 7, "layout=0"},
-    {"GatherND", 11, "batch_dims=0"},
-    {"LSTM", 7, "layout=0"},
-    {"LpPool", 11, "ceil_mode=0 dilations=1"},
-    {"MaxPool", 8, "ceil_mode=0 dilations=1"},
-    {"Pad", 11, "mode!wrap"},
-    {"QuantizeLinear", 13, "block_size=0 output_dtype@2 precision=0 saturate=1"},
-    {"RNN", 7, "layout=0"},
-    {"Range", 11, "stash_type=1"},
-    {"ScatterElements", 11, "reduction=none"},
-    {"ScatterND", 11, "reduction=none"},
-    {"SpaceToDepth", 1, "mode=DCR"},
-    {"Split", 2, ""},
-    {"TopK", 10, "largest=1 sorted=1"},
-};
+#define OLDER_LIST(X)                                                                              \
+    X("ArgMax", 1, "select_last_index=0")                                                          \
+    X("ArgMin", 1, "select_last_index=0")                                                          \
+    X("AveragePool", 7, "ceil_mode=0 dilations=1")                                                 \
+    X("BatchNormalization", 9, "training_mode=0")                                                  \
+    X("Cast", 13, "round_mode=up saturate=1")                                                      \
+    X("CastLike", 15, "round_mode=up saturate=1")                                                  \
+    X("DequantizeLinear", 13, "block_size=0 output_dtype@1")                                       \
+    X("GRU", 7, "layout=0")                                                                        \
+    X("GatherND", 11, "batch_dims=0")                                                              \
+    X("LSTM", 7, "layout=0")                                                                       \
+    X("LpPool", 11, "ceil_mode=0 dilations=1")                                                     \
+    X("MaxPool", 8, "ceil_mode=0 dilations=1")                                                     \
+    X("Pad", 11, "mode!wrap")                                                                      \
+    X("QuantizeLinear", 13, "block_size=0 output_dtype@2 precision=0 saturate=1")                  \
+    X("RNN", 7, "layout=0")                                                                        \
+    X("Range", 11, "stash_type=1")                                                                 \
+    X("ScatterElements", 11, "reduction=none")                                                     \
+    X("ScatterND", 11, "reduction=none")                                                           \
+    X("SpaceToDepth", 1, "mode=DCR")                                                               \
+    X("Split", 2, "")                                                                              \
+    X("TopK", 10, "largest=1 sorted=1")
+
+/* Name and conditions of each, which take half as much without addresses. */
+#define OLDER_TEXT(name, version, neutral)    name "\0" neutral "\0"
+#define OLDER_VERSION(name, version, neutral) version,
+static const char texts[] = OLDER_LIST(OLDER_TEXT);
+static const uint8_t versions[] = {OLDER_LIST(OLDER_VERSION)};
 
 static const char *neutral_of(const tfr__op *op, int32_t version)
 {
     if (!*op->domain && strncmp(op->name, "Reduce", 6) == 0)
         return version >= 1 && version < op->compat_version ? "axes+" : NULL;
-    for (size_t i = 0; !*op->domain && i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].name, op->name) == 0)
-            return version >= rows[i].version && version < op->compat_version ? rows[i].neutral
-                                                                              : NULL;
+    for (size_t i = 0; !*op->domain && i < sizeof versions; i++) {
+        const char *name = tfr__texts_skip(texts, 2 * (uint32_t)i);
+        if (strcmp(name, op->name) == 0)
+            return version >= versions[i] && version < op->compat_version ? tfr__texts_skip(name, 1)
+                                                                          : NULL;
+    }
     return NULL;
 }
 
