@@ -103,18 +103,20 @@ static bool will_be_known(const native_ir *ir, const int *makers, int value)
 
 int native_new_integer(native_ir *ir, const native_quant *x, const native_quant *w)
 {
-    const size_t n = (size_t)ir->n_integers + 1;
-    native_integer *more = realloc(ir->integers, n * sizeof *more);
+    const size_t n = (size_t)ir->n_integers;
+    native_integer *more = ir->integers;
 
+    if ((n & (n - 1)) == 0) /* full: there is room for a power of two */
+        more = realloc(more, (n ? 2 * n : 1) * sizeof *more);
     if (!more) {
         ir->failed = true;
         return -1;
     }
     ir->integers = more;
-    memset(&more[ir->n_integers], 0, sizeof *more);
-    more[ir->n_integers].gate = more[ir->n_integers].before = -1;
-    more[ir->n_integers].x = *x;
-    more[ir->n_integers].w = *w;
+    memset(&more[n], 0, sizeof *more);
+    more[n].gate = more[n].before = -1;
+    more[n].x = *x;
+    more[n].w = *w;
     return ir->n_integers++;
 }
 

@@ -282,8 +282,8 @@ TEST(a_training_with_cudnn_is_captured)
     BEGIN("");
     tfr_runtime *runtime = engine_runtime("0");
     const unsigned before = dnn.calls("cudnnBackendExecute");
-    tfr_trainer *gpu = new_trainer(runtime, cnn_graph(), "cuda:0");
-    tfr_trainer *cpu = new_trainer(new_runtime(), cnn_graph(), "naive:0");
+    tfr_trainer *gpu = new_trainer(runtime, small_cnn_graph(), "cuda:0");
+    tfr_trainer *cpu = new_trainer(new_runtime(), small_cnn_graph(), "naive:0");
     /* Three convolutions, the gradients of their filters, and of the inputs of two. They are
      * launched in the first step and captured in the second. */
     for (unsigned i = 0; i < 4; i++) {

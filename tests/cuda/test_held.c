@@ -50,13 +50,13 @@ TEST(held_samples_are_trained_with_the_same_bits_and_a_step_copies_their_numbers
     double want[STEPS];
     BEGIN("");
     tfr_dataset *data = digits();
-    tfr_trainer *trainer = new_trainer(cuda_runtime(), cnn_graph(), "cuda:0");
+    tfr_trainer *trainer = new_trainer(cuda_runtime(), small_cnn_graph(), "cuda:0");
     for (int i = 0; i < STEPS; i++) {
         REQUIRE_OK(gathered_step(trainer, data, i), &err);
         want[i] = loss_of(trainer);
     }
     tfr_trainer_destroy(trainer);
-    trainer = new_trainer(cuda_runtime(), cnn_graph(), "cuda:0");
+    trainer = new_trainer(cuda_runtime(), small_cnn_graph(), "cuda:0");
     REQUIRE_OK(tfr_trainer_hold(trainer, data, &err), &err);
     for (int i = 0; i < STEPS; i++) {
         REQUIRE_OK(held_step(trainer, i), &err);

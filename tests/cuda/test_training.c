@@ -53,7 +53,7 @@ TEST(a_step_copies_the_batch_and_the_loss_that_is_fetched)
     static const uint32_t fetched = 0;
     tfr_tensor *in[2], *loss = NULL;
     BEGIN("");
-    tfr_trainer *trainer = new_trainer(cuda_runtime(), cnn_graph(), "cuda:0");
+    tfr_trainer *trainer = new_trainer(cuda_runtime(), small_cnn_graph(), "cuda:0");
     tfr_session *session = tfr_trainer_session(trainer);
     for (int i = 0; i < WARM; i++) {
         REQUIRE_OK(step(trainer, i), &err);
@@ -103,7 +103,7 @@ TEST(a_warm_step_is_two_copies_and_one_launch)
 {
     char calls[1024];
     BEGIN("log");
-    tfr_trainer *trainer = new_trainer(cuda_runtime(), cnn_graph(), "cuda:0");
+    tfr_trainer *trainer = new_trainer(cuda_runtime(), small_cnn_graph(), "cuda:0");
     for (int i = 0; i < WARM; i++)
         REQUIRE_OK(step(trainer, i), &err);
     for (int i = WARM; i < WARM + 2; i++) {
@@ -145,7 +145,7 @@ TEST(a_warm_step_and_its_metrics_make_and_free_nothing)
     enum { N = sizeof makers / sizeof *makers };
     unsigned before[N];
     BEGIN("");
-    tfr_trainer *trainer = new_trainer(cuda_runtime(), cnn_graph(), "cuda:0");
+    tfr_trainer *trainer = new_trainer(cuda_runtime(), small_cnn_graph(), "cuda:0");
     for (int i = 0; i < WARM; i++) {
         REQUIRE_OK(step(trainer, i), &err);
         (void)loss_of(trainer);

@@ -82,23 +82,6 @@ static void list_calls(const char *log, char *out, size_t n)
     }
 }
 
-/* Of the guides' kind, with few filters: each candidate computes it by plain loops. */
-static tfr_graph *small_cnn_graph(void)
-{
-    const int64_t dims[] = {-1, 1, SIDE, SIDE};
-    tfr_net *net = NULL;
-    tfr_graph *graph = NULL;
-    REQUIRE_OK(tfr_net_create("cnn", dims, 4, TFR_NET_KERAS, 1, &net, &err), &err);
-    tfr_net_conv(net, 4, 3, "relu");
-    tfr_net_max_pool(net, 2);
-    tfr_net_conv(net, 8, 3, "relu");
-    tfr_net_flatten(net);
-    tfr_net_dense(net, CLASSES, NULL);
-    REQUIRE_OK(tfr_net_graph(net, &graph, &err), &err);
-    tfr_net_destroy(net);
-    return graph;
-}
-
 /* Of the last one of four steps. */
 static void list_step(const char *tune, char *calls, size_t n)
 {

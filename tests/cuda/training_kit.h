@@ -121,6 +121,27 @@ static inline tfr_graph *cnn_graph(void)
     return graph;
 }
 
+/* Of the same kind with few filters, for what does not depend on their number: loops of the CPU
+ * compute it, which sanitizers slow down. */
+static inline tfr_graph *small_cnn_graph(void)
+{
+    const int64_t dims[] = {-1, 1, SIDE, SIDE};
+    tfr_net *net = NULL;
+    tfr_graph *graph = NULL;
+    REQUIRE_OK(tfr_net_create("cnn", dims, 4, TFR_NET_KERAS, 1, &net, &err), &err);
+    tfr_net_conv(net, 4, 3, "relu");
+    tfr_net_max_pool(net, 2);
+    tfr_net_conv(net, 8, 3, "relu");
+    tfr_net_max_pool(net, 2);
+    tfr_net_conv(net, 8, 3, "relu");
+    tfr_net_flatten(net);
+    tfr_net_dense(net, 16, "relu");
+    tfr_net_dense(net, CLASSES, NULL);
+    REQUIRE_OK(tfr_net_graph(net, &graph, &err), &err);
+    tfr_net_destroy(net);
+    return graph;
+}
+
 /* Takes over the graph. */
 static inline tfr_trainer *trainer_in(tfr_runtime *runtime, tfr_graph *graph, const char *device)
 {
