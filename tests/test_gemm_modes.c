@@ -183,9 +183,9 @@ TEST(modes_compute_strictly_what_their_format_lacks)
 
 TEST(packing_the_left_side_ahead_keeps_what_the_format_lacks)
 {
-    product p = make_product(150, 333, 1100);
+    product p = make_product(70, 130, 1100);
     int mode, f;
-    ((float *)(uintptr_t)p.args.a)[77 * 1100 + 700] = 1e36f;
+    ((float *)(uintptr_t)p.args.a)[57 * 1100 + 700] = 1e36f;
     for (mode = TFR_MATH_F32X6; mode <= TFR_MATH_BF16; mode++)
         for (f = 0; f < 2; f++) {
             p.shape.math_mode = mode;
