@@ -225,6 +225,7 @@ libtfrun_core_la_SOURCES = \
 	core/value/join.c \
 	core/value/join.h \
 	core/value/sequence.c \
+	core/value/bits.h \
 	core/value/convert.c \
 	core/value/smallfloat.h \
 	core/value/tensor.h \

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "device/loader.h"
+#include "value/bits.h"
 
 #define ID_BYTES  1024
 #define MOST_TEXT 250 /* what readers have room for */
@@ -302,7 +303,7 @@ static const char *sizes_of(int32_t kind, uint64_t n, uint64_t c, uint64_t *src,
 static tfr_status collective_check(const tfr__comm *c, const tfr_collective *what, uint64_t src,
                                    uint64_t dst, tfr_err *err)
 {
-    const uint64_t bits = tfr_dtype_bits(what->dtype);
+    const uint64_t bits = tfr__dtype_bits(what->dtype);
     const bool reduces =
         what->kind == TFR_COLLECTIVE_ALLREDUCE || what->kind == TFR_COLLECTIVE_REDUCESCATTER;
     const bool pairs = what->kind == TFR_COLLECTIVE_SEND || what->kind == TFR_COLLECTIVE_RECV;

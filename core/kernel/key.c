@@ -5,6 +5,7 @@
  * shape arguments, scales and zero points are; of weights the shape alone.
  */
 #include "kernel/key.h"
+#include "value/bits.h"
 
 #include <tfrun/op.h>
 
@@ -29,7 +30,7 @@ void tfr__key_add_operand(tfr__tuning_key *key, const tfr_operand *o)
     head[3] = o->data != NULL;
     tfr__tuning_add(key, head, sizeof head);
     tfr__tuning_add(key, o->dims, (size_t)o->rank * sizeof *o->dims);
-    bytes = ((uint64_t)tfr_operand_elements(o) * tfr_dtype_bits(o->dtype) + 7) / 8;
+    bytes = ((uint64_t)tfr_operand_elements(o) * tfr__dtype_bits(o->dtype) + 7) / 8;
     if (o->data && bytes <= SMALL_BYTES && o->dtype != TFR_DTYPE_STRING)
         tfr__tuning_add(key, o->data, (size_t)bytes);
 }

@@ -9,6 +9,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
+#include "value/bits.h"
 
 /* No node has nearly as many; a limit that keeps sizes from overflowing. */
 #define MOST_ATTRS (UINT32_C(1) << 20)
@@ -217,7 +218,7 @@ typedef struct tensor_head {
 tfr_status tfr__attr_set_tensor(tfr__attr_list *list, const char *name, const tfr_operand *tensor,
                                 tfr_err *err)
 {
-    uint32_t bits = tfr_dtype_bits(tensor->dtype);
+    uint32_t bits = tfr__dtype_bits(tensor->dtype);
     uint64_t n;
     if (!count_elements(tensor, bits, &n) || (n && !tensor->data))
         return tfr_fail(err, TFR_EMODEL, "attribute %s is not a tensor with data", name);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "op/op.h"
+#include "value/bits.h"
 
 /* Sums of products of dims: exact below 2^53, and they do not overflow. */
 static double elements(const tfr_operand *o)
@@ -107,7 +108,7 @@ static double count(const tfr_call *call, const tfr__op *op)
 
 static double operand_bytes(const tfr_operand *o)
 {
-    return o ? elements(o) * tfr_dtype_bits(o->dtype) / 8 : 0;
+    return o ? elements(o) * tfr__dtype_bits(o->dtype) / 8 : 0;
 }
 
 static uint64_t whole(double x)

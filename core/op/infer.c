@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "op/infer_kit.h"
+#include "value/bits.h"
 
 /* ---- operands against the signature ---- */
 
@@ -140,7 +141,7 @@ static tfr_status check_input(const tfr__infer *in, tfr_err *err, const tfr__for
     if (is_fine(in, formal, t))
         return TFR_OK;
     tfr__in_name(in, i, &name);
-    if (t->kind < TFR_KIND_TENSOR || t->kind > TFR_KIND_OPTIONAL || !tfr_dtype_bits(t->dtype))
+    if (t->kind < TFR_KIND_TENSOR || t->kind > TFR_KIND_OPTIONAL || !tfr__dtype_bits(t->dtype))
         return tfr__infer_fail(in, err, TFR_EDTYPE, "input %s is %s of element type %d", name.text,
                                kind_text(t->kind), (int)t->dtype);
     if (!tfr__op_admits(in->op, formal->type, formal->type_bytes, t->kind, t->dtype)) {
@@ -213,7 +214,7 @@ static tfr_status check_outputs(const tfr__infer *in, tfr_err *err)
         snprintf(name, sizeof name, "output %.*s", (int)formal.name_bytes, formal.name);
         if (tfr__is_symbolic(in) && (!t->dtype || t->kind == TFR__KIND_ANY))
             continue;
-        if (!tfr_dtype_bits(t->dtype))
+        if (!tfr__dtype_bits(t->dtype))
             return tfr__infer_fail(in, err, TFR_EINTERNAL, "%s got no element type", name);
         if (!tfr__op_admits(in->op, formal.type, formal.type_bytes, t->kind, t->dtype))
             return tfr__infer_fail(in, err, TFR_EDTYPE, "%s would be %s of %s, the op has none",

@@ -5,6 +5,7 @@
  * input's shape.
  */
 #include "op/infer_kit.h"
+#include "value/bits.h"
 
 tfr_status tfr__infer_same(tfr__infer *in, tfr_err *err)
 {
@@ -101,9 +102,9 @@ tfr_status tfr__infer_bit_cast(tfr__infer *in, tfr_err *err)
     const tfr__type *x = tfr__in(in, 0);
     int32_t to;
     TFR__TRY(tfr__dtype_attr(in, err, "to", 0, &to));
-    if (x->dtype && tfr_dtype_bits(to) != tfr_dtype_bits(x->dtype))
+    if (x->dtype && tfr__dtype_bits(to) != tfr__dtype_bits(x->dtype))
         return tfr__infer_fail(in, err, TFR_EDTYPE, "%s has %u bits, %s has %u",
-                               tfr__dtype_short(x->dtype), tfr_dtype_bits(x->dtype),
-                               tfr__dtype_short(to), tfr_dtype_bits(to));
+                               tfr__dtype_short(x->dtype), tfr__dtype_bits(x->dtype),
+                               tfr__dtype_short(to), tfr__dtype_bits(to));
     return tfr__out_like(in, err, 0, to, x);
 }

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "op/infer_kit.h"
 #include "op/op_foreign.h"
+#include "value/bits.h"
 
 typedef struct foreign_call {
     tfr_call call;
@@ -117,7 +118,7 @@ static tfr_status breach(const tfr__infer *in, tfr_err *err, uint32_t i, const c
 static tfr_status take(tfr__infer *in, const tfr_inferred *said, uint32_t i, tfr_err *err)
 {
     int64_t dims[TFR_MAX_RANK];
-    if (!tfr_dtype_bits(said->dtype) && (said->dtype || !tfr__is_symbolic(in)))
+    if (!tfr__dtype_bits(said->dtype) && (said->dtype || !tfr__is_symbolic(in)))
         return breach(in, err, i, "element type", said->dtype);
     if (tfr__is_symbolic(in) && said->rank == -1) {
         tfr__out_unknown(in, i, said->dtype);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "op/op.h"
+#include "value/bits.h"
 
 /* The item at *text, which ends at a blank or at the end; steps behind it. False at the end. */
 static bool next_item(const char **text, const char **item, uint32_t *bytes)
@@ -165,7 +166,7 @@ static const char *const short_names[] = {
 
 const char *tfr__dtype_short(int32_t dtype)
 {
-    return tfr_dtype_bits(dtype) ? short_names[dtype] : "?";
+    return tfr__dtype_bits(dtype) ? short_names[dtype] : "?";
 }
 
 /* The set behind a type's name, or the name itself if it is the name of one type. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* type.c: the size of what a tfr__type describes (infer.h). */
 #include "op/infer.h"
+#include "value/bits.h"
 
 int64_t tfr__type_elements(const tfr__type *type)
 {
-    uint32_t bits = tfr_dtype_bits(type->dtype);
+    uint32_t bits = tfr__dtype_bits(type->dtype);
     uint64_t product = 1, most;
     bool empty = false;
     if (!bits || type->rank < 0 || type->rank > TFR_MAX_RANK)
@@ -26,5 +27,5 @@ int64_t tfr__type_elements(const tfr__type *type)
 int64_t tfr__type_bytes(const tfr__type *type)
 {
     int64_t n = tfr__type_elements(type);
-    return n < 0 ? -1 : (int64_t)(((uint64_t)n * tfr_dtype_bits(type->dtype) + 7) / 8);
+    return n < 0 ? -1 : (int64_t)(((uint64_t)n * tfr__dtype_bits(type->dtype) + 7) / 8);
 }

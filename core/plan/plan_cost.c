@@ -26,6 +26,7 @@
 
 #include "base/alloc.h"
 #include "plan/mincut.h"
+#include "value/bits.h"
 
 enum {
     SWITCH_NS = 500,
@@ -186,7 +187,7 @@ static uint64_t bytes_of(const tfr__build *b, tfr_value v)
     tfr_operand o = {.size = sizeof o};
     uint64_t bytes;
     tfr__operand_set(&o, &b->types[v], NULL, NULL);
-    bytes = (uint64_t)tfr_operand_elements(&o) * tfr_dtype_bits((tfr_dtype)o.dtype) / 8;
+    bytes = (uint64_t)tfr_operand_elements(&o) * tfr__dtype_bits((tfr_dtype)o.dtype) / 8;
     return bytes < MOST_BYTES ? bytes : MOST_BYTES;
 }
 

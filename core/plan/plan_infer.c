@@ -12,6 +12,7 @@
 #include "kernel/eval.h"
 #include "op/infer_rows.h"
 #include "plan/plan_build.h"
+#include "value/bits.h"
 
 /* Values up to this many elements are computed for shape inference; larger ones end the section. */
 #define SMALL_ELEMENTS 4096
@@ -98,7 +99,7 @@ tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, b
 
 bool tfr__may_slice(const tfr__node *node, int32_t dtype)
 {
-    return node->op->infer == tfr__infer_slice && tfr_dtype_bits(dtype) >= 8;
+    return node->op->infer == tfr__infer_slice && tfr__dtype_bits(dtype) >= 8;
 }
 
 tfr_status tfr__slice_values(const tfr__node *node, tfr_tensor *const *inputs, bool again,

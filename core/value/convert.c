@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "value/smallfloat.h"
+#include "value/bits.h"
 
 /* Elements in a chunk; a multiple of the elements in a byte of any packed type. */
 #define CHUNK 256
@@ -106,7 +107,7 @@ static void store_patterns(const uint64_t *patterns, uint32_t bits, void *dst, i
 /* Integers and bools: sign-extended to 64 bits, as the pattern of an int64_t or uint64_t. */
 static void load_integers(uint64_t *out, tfr_dtype dtype, const void *src, int64_t first, int64_t n)
 {
-    const uint32_t bits = tfr_dtype_bits((int32_t)dtype);
+    const uint32_t bits = tfr__dtype_bits((int32_t)dtype);
     load_patterns(out, bits, src, first, n);
     if (is_signed(dtype) && bits < 64) {
         const uint64_t sign = UINT64_C(1) << (bits - 1);
@@ -131,7 +132,7 @@ static void load_floats(double *out, tfr_dtype dtype, const void *src, int64_t f
     } else {
         const tfr__small_float *format = tfr__small_float_of(dtype);
         uint64_t patterns[CHUNK];
-        load_patterns(patterns, tfr_dtype_bits((int32_t)dtype), src, first, n);
+        load_patterns(patterns, tfr__dtype_bits((int32_t)dtype), src, first, n);
         for (int64_t i = 0; i < n; i++)
             out[i] = format ? tfr__small_to_double(format, (uint32_t)patterns[i])
                             : tfr__e8m0_to_double((uint8_t)patterns[i]);
@@ -155,7 +156,7 @@ static void store_floats(const double *x, tfr_dtype dtype, void *dst, int64_t fi
         for (int64_t i = 0; i < n; i++)
             patterns[i] =
                 format ? tfr__small_from_double(format, x[i]) : tfr__e8m0_from_double(x[i]);
-        store_patterns(patterns, tfr_dtype_bits((int32_t)dtype), dst, first, n);
+        store_patterns(patterns, tfr__dtype_bits((int32_t)dtype), dst, first, n);
     }
 }
 
@@ -182,7 +183,7 @@ static uint64_t integer_from_double(double x, tfr_dtype dtype, uint32_t bits)
 static void store_integers_from_floats(const double *x, tfr_dtype dtype, void *dst, int64_t first,
                                        int64_t n)
 {
-    const uint32_t bits = tfr_dtype_bits((int32_t)dtype);
+    const uint32_t bits = tfr__dtype_bits((int32_t)dtype);
     uint64_t patterns[CHUNK];
     for (int64_t i = 0; i < n; i++)
         patterns[i] = dtype == TFR_DTYPE_BOOL ? x[i] != 0 : integer_from_double(x[i], dtype, bits);
@@ -239,7 +240,7 @@ static void convert_chunk(tfr_dtype dst_dtype, void *dst, tfr_dtype src_dtype, c
     if (dst_dtype == TFR_DTYPE_BOOL)
         for (int64_t i = 0; i < n; i++)
             wide[i] = wide[i] != 0;
-    store_patterns(wide, tfr_dtype_bits((int32_t)dst_dtype), dst, first, n);
+    store_patterns(wide, tfr__dtype_bits((int32_t)dst_dtype), dst, first, n);
 }
 
 static void convert_real(tfr_dtype dst_dtype, void *dst, tfr_dtype src_dtype, const void *src,
@@ -258,7 +259,7 @@ static void convert_real_to_complex(tfr_dtype part_dtype, char *dst, tfr_dtype s
     for (int64_t first = 0; first < n; first += CHUNK) {
         const int64_t m = n - first < CHUNK ? n - first : CHUNK;
         convert_chunk(part_dtype, wide, src_dtype,
-                      (const char *)src + first / 8 * tfr_dtype_bits((int32_t)src_dtype), 0, m);
+                      (const char *)src + first / 8 * tfr__dtype_bits((int32_t)src_dtype), 0, m);
         for (int64_t i = 0; i < m; i++) {
             char *element = dst + (size_t)(first + i) * 2 * part;
             memcpy(element, (const char *)wide + (size_t)i * part, part);
@@ -274,7 +275,7 @@ tfr_status tfr_dtype_convert(tfr_dtype dst_dtype, void *dst, tfr_dtype src_dtype
     const tfr_dtype dst_part = dst_dtype == TFR_DTYPE_C64 ? TFR_DTYPE_F32 : TFR_DTYPE_F64;
     const tfr_dtype src_part = src_dtype == TFR_DTYPE_C64 ? TFR_DTYPE_F32 : TFR_DTYPE_F64;
     for (int i = 0; i < 2; i++) {
-        if (tfr_dtype_bits((int32_t)dtypes[i]) == 0)
+        if (tfr__dtype_bits((int32_t)dtypes[i]) == 0)
             return tfr_fail(err, TFR_EDTYPE, "number %d is no element type", (int)dtypes[i]);
         if (dtypes[i] == TFR_DTYPE_STRING)
             return tfr_fail(err, TFR_EUNSUPPORTED, "%s to %s is not converted here",

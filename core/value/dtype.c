@@ -3,6 +3,7 @@
 #include <tfrun/dtype.h>
 #include <string.h>
 
+#include "value/bits.h"
 #include "value/smallfloat.h"
 
 const char *tfr_dtype_name(tfr_dtype dtype)
@@ -17,6 +18,11 @@ const char *tfr_dtype_name(tfr_dtype dtype)
 #undef DTYPE_NAME
     }
     return "unknown";
+}
+
+uint32_t tfr__dtype_bits(int32_t dtype)
+{
+    return tfr_dtype_bits(dtype);
 }
 
 typedef struct dtype_alias {

@@ -3,6 +3,7 @@
 #include <tfrun/fail.h>
 
 #include "value/join.h"
+#include "value/bits.h"
 
 static tfr_status joined_shape(tfr_tensor *const *values, size_t n, bool stack, int64_t *axis,
                                tfr_shape *out, tfr_err *err)
@@ -55,7 +56,7 @@ tfr_status tfr__tensors_join(tfr_tensor *const *values, size_t n, int64_t axis, 
     tfr_status status = joined_shape(values, n, stack, &axis, &shape, err);
     if (status)
         return status;
-    size = tfr_dtype_bits(values[0]->dtype) / 8;
+    size = tfr__dtype_bits(values[0]->dtype) / 8;
     if (!size)
         return tfr_fail(err, TFR_EUNSUPPORTED, "packed element types cannot be joined");
     status = tfr_tensor_create((tfr_dtype)values[0]->dtype, &shape, &joined, err);

@@ -5,6 +5,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
+#include "value/bits.h"
 
 /* A container of n values, each retained. */
 static tfr_status container_new(tfr_kind kind, tfr_dtype dtype, tfr_tensor *const *values, size_t n,
@@ -37,7 +38,7 @@ static tfr_status container_new(tfr_kind kind, tfr_dtype dtype, tfr_tensor *cons
 
 static tfr_status check_dtype(tfr_dtype dtype, tfr_err *err)
 {
-    if (dtype != TFR_DTYPE_NONE && tfr_dtype_bits((int32_t)dtype) == 0)
+    if (dtype != TFR_DTYPE_NONE && tfr__dtype_bits((int32_t)dtype) == 0)
         return tfr_fail(err, TFR_EDTYPE, "number %d is no element type", (int)dtype);
     return TFR_OK;
 }

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "base/checked.h"
+#include "value/bits.h"
 
 /* Room for the text of any shape: 16 numbers of 20 characters, commas, brackets, the zero. */
 #define SHAPE_TEXT (TFR_MAX_RANK * 21 + 3)
@@ -60,7 +61,7 @@ tfr_status tfr_shape_elements(const tfr_shape *shape, int64_t *out, tfr_err *err
 
 tfr_status tfr_shape_bytes(const tfr_shape *shape, tfr_dtype dtype, size_t *out, tfr_err *err)
 {
-    const int64_t bits = tfr_dtype_bits((int32_t)dtype);
+    const int64_t bits = tfr__dtype_bits((int32_t)dtype);
     int64_t n, n_bits = 0;
     char text[SHAPE_TEXT];
     if (bits == 0)

@@ -5,6 +5,7 @@
  * as it can be; a dense innermost loop is one memcpy. It does not convert types (dtype.c does).
  */
 #include "value/tensor.h"
+#include "value/bits.h"
 
 #include <string.h>
 #include <tfrun/fail.h>
@@ -113,7 +114,7 @@ tfr_status tfr__strided_copy(tfr_dtype dtype, const tfr_shape *shape, void *dst,
     tfr_shape_strides(shape, plain);
     dst_strides = dst_strides ? dst_strides : plain;
     src_strides = src_strides ? src_strides : plain;
-    const size_t bits = tfr_dtype_bits((int32_t)dtype);
+    const size_t bits = tfr__dtype_bits((int32_t)dtype);
     if (bits < 8) {
         if (!strides_are_plain(shape, dst_strides) || !strides_are_plain(shape, src_strides))
             return tfr_fail(err, TFR_EUNSUPPORTED, "%s is packed and has no strides",

@@ -11,6 +11,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
+#include "value/bits.h"
 
 #define TENSOR_ALIGNMENT 64
 #define COPY_BYTES       ((size_t)4 << 20)
@@ -58,7 +59,7 @@ static size_t dtype_alignment(tfr_dtype dtype)
     case TFR_DTYPE_C128:
         return 8;
     default:
-        return tfr_dtype_bits((int32_t)dtype) < 8 ? 1 : tfr_dtype_bits((int32_t)dtype) / 8;
+        return tfr__dtype_bits((int32_t)dtype) < 8 ? 1 : tfr__dtype_bits((int32_t)dtype) / 8;
     }
 }
 
@@ -91,7 +92,7 @@ static tfr_status tensor_new(tfr_dtype dtype, const tfr_shape *shape, const int6
     for (int32_t i = 0; i < shape->rank; i++)
         n_elements = (int64_t)((uint64_t)n_elements * (uint64_t)shape->dims[i]);
     bool plain = !strides || strides_are_plain(shape, strides, n_elements);
-    if (!plain && tfr_dtype_bits((int32_t)dtype) < 8)
+    if (!plain && tfr__dtype_bits((int32_t)dtype) < 8)
         return tfr_fail(err, TFR_EUNSUPPORTED, "%s is packed, a tensor %s of it has to be plain",
                         tfr_dtype_name(dtype), tfr_shape_format(shape, text, sizeof text));
     const size_t capacity = memory && bytes > 0 ? bytes + TENSOR_ALIGNMENT - 1 : 0;
@@ -129,7 +130,7 @@ tfr_status tfr__tensor_create_unset(tfr_dtype dtype, const tfr_shape *shape, tfr
                                     tfr_err *err)
 {
     tfr_status status = tensor_new(dtype, shape, NULL, true, out, err);
-    bool packed = tfr_dtype_bits((int32_t)dtype) < 8; /* the bits behind the last element are 0 */
+    bool packed = tfr__dtype_bits((int32_t)dtype) < 8; /* the bits behind the last element are 0 */
     if (!status && (packed || dtype == TFR_DTYPE_STRING) && (*out)->bytes)
         memset((*out)->data, 0, (*out)->bytes);
     return status;
@@ -194,7 +195,7 @@ static bool reach(const tfr_shape *shape, const int64_t *strides, int64_t elemen
 
 static int64_t element_bytes_at_least_one(tfr_dtype dtype)
 {
-    const int64_t bits = tfr_dtype_bits((int32_t)dtype);
+    const int64_t bits = tfr__dtype_bits((int32_t)dtype);
     return bits < 8 ? 1 : bits / 8;
 }
 
@@ -279,7 +280,7 @@ static tfr_status check_view(const tfr_tensor *base, int64_t offset, const tfr_t
 {
     const tfr_dtype dtype = (tfr_dtype)base->dtype;
     const int64_t bytes = element_bytes_at_least_one(dtype);
-    const int64_t bits = tfr_dtype_bits((int32_t)dtype);
+    const int64_t bits = tfr__dtype_bits((int32_t)dtype);
     int64_t base_low = 0;
     int64_t base_high = -1;
     int64_t low;
@@ -328,7 +329,7 @@ tfr_status tfr_tensor_view(tfr_tensor *base, int64_t offset, const tfr_shape *sh
         return status;
     }
     if (base->data) {
-        const int64_t bits = tfr_dtype_bits(base->dtype);
+        const int64_t bits = tfr__dtype_bits(base->dtype);
         char *data = tfr__tensor_data(base);
         if (!data) {
             tfr_tensor_release(tensor);
@@ -347,7 +348,7 @@ tfr_status tfr_tensor_view(tfr_tensor *base, int64_t offset, const tfr_shape *sh
 
 tfr_tensor *tfr__tensor_grow(const tfr_tensor *t, int32_t rank, const int64_t *dims)
 {
-    const int64_t bytes = tfr_dtype_bits(t->dtype) / 8;
+    const int64_t bytes = tfr__dtype_bits(t->dtype) / 8;
     int64_t step = 1;
     int32_t n_grown = 0;
     tfr_tensor *grown;

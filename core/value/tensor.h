@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <tfrun/tensor.h>
 
+#include "value/bits.h"
+
 /* Dims and strides come last: what lies in the first 128 bytes takes less code. */
 struct tfr_tensor {
     atomic_uint refs;
@@ -76,7 +78,7 @@ void *tfr__tensor_data(const tfr_tensor *tensor);
 /* Do the elements lie at multiples of their size, so that a kernel can read them? */
 static inline bool tfr__tensor_is_aligned(const tfr_tensor *t)
 {
-    uint32_t bits = tfr_dtype_bits(t->dtype);
+    uint32_t bits = tfr__dtype_bits(t->dtype);
     size_t size = bits >= 128 ? 8 : bits >= 8 ? bits / 8 : 1; /* 128 bits are pairs of 64 */
     return (uintptr_t)t->data % size == 0;
 }

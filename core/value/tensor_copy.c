@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "value/tensor.h"
+#include "value/bits.h"
 
 enum {
     GATHER_BYTES = 1 << 16, /* of strided elements at a time */
@@ -84,7 +85,7 @@ static const char *block_at(const tfr_tensor *t, int32_t outer, int64_t i, size_
 
 static tfr_status write_strided(const tfr_tensor *t, tfr_write_fn write, void *user, tfr_err *err)
 {
-    size_t element = tfr_dtype_bits(t->dtype) / 8, block = t->bytes;
+    size_t element = tfr__dtype_bits(t->dtype) / 8, block = t->bytes;
     tfr_shape inner = t->shape;
     int32_t outer = 0;
     int64_t n = 1;

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "value/tensor.h"
+#include "value/bits.h"
 
 /* DLPack's, with its names: DLTensor and DLManagedTensorVersioned of 1.x. */
 typedef struct dl_tensor {
@@ -106,7 +107,7 @@ static tfr_status export_tensor(tfr_tensor *tensor, uint32_t flags,
     t->device_type = DL_CPU;
     t->ndim = tensor->shape.rank;
     t->code = (uint8_t)(codes[tensor->dtype] - 1);
-    t->bits = (uint8_t)tfr_dtype_bits(tensor->dtype);
+    t->bits = (uint8_t)tfr__dtype_bits(tensor->dtype);
     t->lanes = 1;
     t->shape = e->dims;
     t->strides = e->strides;
@@ -162,7 +163,7 @@ static tfr_status dtype_of(const struct DLManagedTensorVersioned *managed, tfr_d
     const dl_tensor *t = &managed->dl_tensor;
     const bool padded = t->bits < 8 && managed->flags & DL_FLAG_PADDED;
     for (int32_t i = 1; !padded && t->lanes == 1 && i < TFR_DTYPE_END; i++)
-        if (codes[i] == t->code + 1 && tfr_dtype_bits(i) == t->bits) {
+        if (codes[i] == t->code + 1 && tfr__dtype_bits(i) == t->bits) {
             *out = (tfr_dtype)i;
             return TFR_OK;
         }
