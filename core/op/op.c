@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "op/infer_rows.h"
 #include "op/op_foreign.h"
 
@@ -29,44 +30,75 @@ static const struct {
 };
 
 /* The bytes of ops.def that stand for others. */
-static const char *const shared_texts[] = {
-    [1] = "u8|u16|u32|u64|i8|i16|i32|i64",
-    [2] = "f16|f32|f64|bf16",
-    [3] = "\1|\2",
-    [4] = "\3|bool|string|c64|c128",
-    [5] = "f8e4m3fn|f8e4m3fnuz|f8e5m2|f8e5m2fnuz",
-    [6] = "\4|\5|\26",
-    [7] = "auto_pad:s=NOTSET|SAME_UPPER|SAME_LOWER|VALID",
-    [8] = "post_transform:s=NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT",
-    [9] = "kernel_type:s=LINEAR|POLY|RBF|SIGMOID",
-    [10] = "nodes_falsenodeids:is nodes_featureids:is nodes_hitrates:fs "
-           "nodes_hitrates_as_tensor:t nodes_missing_value_tracks_true:is nodes_modes:ss "
-           "nodes_nodeids:is nodes_treeids:is nodes_truenodeids:is nodes_values:fs "
-           "nodes_values_as_tensor:t",
-    [11] = "i32|i64",
-    [12] = "keepdims:i=1 noop_with_empty_axes:i=0",
-    [13] = "pads:is strides:is",
-    [14] = "kernel_shape:is",
-    [15] = "input:T",
-    [16] = "output:T",
-    [17] = "X:T",
-    [18] = "Y:T",
-    [19] = "A:T B:T",
-    [20] = "data:T axes?:i64",
-    [21] = "W:T R:T B?:T sequence_lens?:T1 initial_h?:T",
-    [22] = "f8e8m0|f4e2m1|u4|i4|u2|i2",
-    [23] = "T=\2",
-    [24] = "ai.onnx.ml",
-    [25] = "f32|f64|i32|i64",
-    [26] = "\27|u32|u64|i32|i64",
-    [27] = "dilations:is group:i=1 \16 \15",
-    [28] = "dilations:is kernel_shape:is!",
-    [29] = "output:T2",
-    [30] = "activation_alpha:fs activation_beta:fs activations:ss clip:f "
-           "direction:s=forward|reverse|bidirectional hidden_size:i",
-    [31] = "T=\1|f16|f32|f64|bool|string|c64|c128",
-};
-enum { N_SHARED = sizeof shared_texts / sizeof shared_texts[0] };
+enum { LOW_BYTES = 31, HIGH_BYTE = 0x80 };
+
+static const char shared_texts[] =
+    "u8|u16|u32|u64|i8|i16|i32|i64\0"                              /* 1 */
+    "f16|f32|f64|bf16\0"                                           /* 2 */
+    "\1|\2\0"                                                      /* 3 */
+    "\3|bool|string|c64|c128\0"                                    /* 4 */
+    "f8e4m3fn|f8e4m3fnuz|f8e5m2|f8e5m2fnuz\0"                      /* 5 */
+    "\4|\5|\26\0"                                                  /* 6 */
+    "auto_pad:s=NOTSET|SAME_UPPER|SAME_LOWER|VALID\0"              /* 7 */
+    "post_transform:s=NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT\0" /* 10 */
+    "kernel_type:s=LINEAR|POLY|RBF|SIGMOID\0"                      /* 11 */
+    "nodes_falsenodeids:is nodes_featureids:is nodes_hitrates:fs "
+    "nodes_hitrates_as_tensor:t nodes_missing_value_tracks_true:is nodes_modes:ss "
+    "nodes_nodeids:is nodes_treeids:is nodes_truenodeids:is nodes_values:fs "
+    "nodes_values_as_tensor:t\0"                    /* 12 */
+    "i32|i64\0"                                     /* 13 */
+    "keepdims:i=1 noop_with_empty_axes:i=0\0"       /* 14 */
+    "pads:is strides:is\0"                          /* 15 */
+    "kernel_shape:is\0"                             /* 16 */
+    "input:T\0"                                     /* 17 */
+    "output:T\0"                                    /* 20 */
+    "X:T\0"                                         /* 21 */
+    "Y:T\0"                                         /* 22 */
+    "A:T B:T\0"                                     /* 23 */
+    "data:T axes?:i64\0"                            /* 24 */
+    "W:T R:T B?:T sequence_lens?:T1 initial_h?:T\0" /* 25 */
+    "f8e8m0|f4e2m1|u4|i4|u2|i2\0"                   /* 26 */
+    "T=\2\0"                                        /* 27 */
+    "ai.onnx.ml\0"                                  /* 30 */
+    "f32|f64|i32|i64\0"                             /* 31 */
+    "\27|u32|u64|i32|i64\0"                         /* 32 */
+    "dilations:is group:i=1 \16 \15\0"              /* 33 */
+    "dilations:is kernel_shape:is!\0"               /* 34 */
+    "output:T2\0"                                   /* 35 */
+    "activation_alpha:fs activation_beta:fs activations:ss clip:f "
+    "direction:s=forward|reverse|bidirectional hidden_size:i\0" /* 36 */
+    "T=\1|f16|f32|f64|bool|string|c64|c128\0"                   /* 37 */
+    "reduced:T\0"                                               /* 200 */
+    "epsilon:f=1e-5\0"                                          /* 201 */
+    "ignore_index:i reduction:s=mean|sum|none\0"                /* 202 */
+    "data:T\0"                                                  /* 203 */
+    "input_sequence:S\0"                                        /* 204 */
+    "axis:i=-1\0"                                               /* 205 */
+    "input:T1\0"                                                /* 206 */
+    "classlabels_strings:ss\0"                                  /* 207 */
+    "output_datatype:i=1 periodic:i=1\0"                        /* 210 */
+    "T1=bool\0"                                                 /* 211 */
+    "shape:i64\0"                                               /* 212 */
+    "output_sequence:S\0"                                       /* 213 */
+    "axis:i=0\0"                                                /* 214 */
+    "alpha:f=1\0"                                               /* 215 */
+    "default_int64:i=-1 default_string:s=_Unused\0"             /* 216 */
+    "X:T1\0"                                                    /* 217 */
+    "round_mode:s=up|down|nearest saturate:i=1\0"               /* 220 */
+    "T=\4";                                                     /* 221 */
+
+/* Does the byte, which is not 0, stand for a text? */
+static bool is_shared(char c)
+{
+    return (uint8_t)c <= LOW_BYTES || (uint8_t)c >= HIGH_BYTE;
+}
+
+static const char *shared_text(char c)
+{
+    const uint32_t byte = (uint8_t)c;
+    return tfr__texts_skip(shared_texts,
+                           byte <= LOW_BYTES ? byte - 1 : byte - HIGH_BYTE + LOW_BYTES);
+}
 
 /* Rows hold numbers of these: an address takes eight times as much. */
 static tfr_status (*const infer_rows[])(struct tfr__infer *, tfr_err *) = {NULL,
@@ -110,8 +142,8 @@ static struct {
 static void write_text(const char *text)
 {
     for (; *text; text++)
-        if ((unsigned char)*text < N_SHARED)
-            write_text(shared_texts[(unsigned char)*text]);
+        if (is_shared(*text))
+            write_text(shared_text(*text));
         else if (written.n < LONG_TEXTS - 1)
             written.bytes[written.n++] = *text;
 }
@@ -120,7 +152,7 @@ static void write_text(const char *text)
 static const char *next_text(const char **at)
 {
     const char *text = *at, *p = text, *out = written.bytes + written.n;
-    while ((unsigned char)*p >= N_SHARED)
+    while (*p && !is_shared(*p))
         p++;
     *at = p + strlen(p) + 1;
     if (!*p)
