@@ -87,8 +87,8 @@ tfr_status tfr__infer_attention(tfr__infer *in, tfr_err *err)
     TFR__TRY(tfr__want_rank(in, err, 2, q->rank));
     TFR__TRY(split_heads(in, err, 1, "kv_num_heads", K));
     TFR__TRY(split_heads(in, err, 2, "kv_num_heads", V));
-    if (tfr__differ(K[0], Q[0]) || tfr__differ(V[0], Q[0]) || tfr__differ(K[1], V[1]) ||
-        tfr__differ(K[2], V[2]) || tfr__differ(K[3], Q[3]))
+    if (tfr__differ(in, K[0], Q[0]) || tfr__differ(in, V[0], Q[0]) || tfr__differ(in, K[1], V[1]) ||
+        tfr__differ(in, K[2], V[2]) || tfr__differ(in, K[3], Q[3]))
         return tfr__infer_fail(
             in, err, TFR_ESHAPE,
             "Q [%lld,%lld,%lld,%lld], K [%lld,%lld,%lld,%lld] and V [%lld,%lld,%lld,%lld] (batch, "
@@ -168,7 +168,7 @@ static tfr_status check_gates(tfr__infer *in, tfr_err *err, const int64_t K[4])
         return tfr__infer_fail(in, err, TFR_EMODEL, "update_rule %s takes no input %s", rule,
                                !gated && decay ? "decay" : "beta");
     tfr__dims shape = {.rank = 3, .d = {K[0], K[2], K[1]}};
-    if (decay && decay->rank == 3 && tfr__differ(decay->dims[2], K[1]))
+    if (decay && decay->rank == 3 && tfr__differ(in, decay->dims[2], K[1]))
         TFR__TRY(tfr__mul_dims(in, err, "decay", K[1], K[3], &shape.d[2]));
     else if (K[1] < 0)
         shape.d[2] = tfr__new_dim(in);
@@ -186,8 +186,8 @@ tfr_status tfr__infer_linear_attention(tfr__infer *in, tfr_err *err)
     TFR__TRY(split_heads(in, err, 0, "q_num_heads", Q));
     TFR__TRY(split_heads(in, err, 1, "kv_num_heads", K));
     TFR__TRY(split_heads(in, err, 2, "kv_num_heads", V));
-    if (tfr__differ(K[0], Q[0]) || tfr__differ(V[0], Q[0]) || tfr__differ(K[2], Q[2]) ||
-        tfr__differ(V[2], Q[2]) || tfr__differ(K[3], Q[3]) ||
+    if (tfr__differ(in, K[0], Q[0]) || tfr__differ(in, V[0], Q[0]) || tfr__differ(in, K[2], Q[2]) ||
+        tfr__differ(in, V[2], Q[2]) || tfr__differ(in, K[3], Q[3]) ||
         (Q[1] >= 0 && K[1] >= 0 && Q[1] % K[1]))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "query, key and value do not fit: batch %lld, %lld, %lld, positions "

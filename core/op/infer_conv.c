@@ -21,7 +21,7 @@ static tfr_status check_channels(tfr__infer *in, tfr_err *err, const tfr__type *
                                  const tfr__type *w, int64_t groups)
 {
     int64_t c = x->dims[1], m = w->dims[0];
-    if (c >= 0 && (c % groups || tfr__differ(c / groups, w->dims[1])))
+    if (c >= 0 && (c % groups || tfr__differ(in, c / groups, w->dims[1])))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "input W has %lld channels a group, X has %lld channels in %lld "
                                "groups (want %lld)",
@@ -57,7 +57,7 @@ static tfr_status check_quant(tfr__infer *in, tfr_err *err, const conv_inputs *a
         if (at->y_scalars[k])
             TFR__TRY(tfr__want_one(in, err, at->y_scalars[k]));
         const tfr__type *t = at->w_vectors[k] ? tfr__in(in, at->w_vectors[k]) : NULL;
-        if (t && (t->rank != 1 || tfr__differ(t->dims[0], m)))
+        if (t && (t->rank != 1 || tfr__differ(in, t->dims[0], m)))
             TFR__TRY(tfr__want_one(in, err, at->w_vectors[k]));
     }
     return TFR_OK;
@@ -214,7 +214,7 @@ tfr_status tfr__infer_conv_transpose(tfr__infer *in, tfr_err *err)
     TFR__TRY(tfr__want_rank(in, err, 1, x->rank));
     TFR__TRY(read_groups(in, err, &groups));
     uint32_t n = (uint32_t)x->rank - 2;
-    if (tfr__differ(x->dims[1], w->dims[0]) || (x->dims[1] >= 0 && x->dims[1] % groups))
+    if (tfr__differ(in, x->dims[1], w->dims[0]) || (x->dims[1] >= 0 && x->dims[1] % groups))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "input X has %lld channels, W has %lld, in %lld groups",
                                (long long)x->dims[1], (long long)w->dims[0], (long long)groups);

@@ -202,7 +202,8 @@ tfr_status tfr__infer_grid_sample(tfr__infer *in, tfr_err *err)
     TFR__TRY(tfr__want_rank_min(in, err, 0, 3));
     TFR__TRY(tfr__want_rank(in, err, 1, x->rank));
     int32_t last = x->rank - 1;
-    if (tfr__differ(grid->dims[0], x->dims[0]) || tfr__differ(grid->dims[last], x->rank - 2))
+    if (tfr__differ(in, grid->dims[0], x->dims[0]) ||
+        tfr__differ(in, grid->dims[last], x->rank - 2))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "grid has batch %lld and %lld coordinates, want %lld and %d",
                                (long long)grid->dims[0], (long long)grid->dims[last],
@@ -294,8 +295,8 @@ tfr_status tfr__infer_nms(tfr__infer *in, tfr_err *err)
     int64_t most = 0, rows;
     TFR__TRY(tfr__want_rank(in, err, 0, 3));
     TFR__TRY(tfr__want_rank(in, err, 1, 3));
-    if (tfr__differ(boxes->dims[0], scores->dims[0]) ||
-        tfr__differ(boxes->dims[1], scores->dims[2]) || tfr__differ(boxes->dims[2], 4))
+    if (tfr__differ(in, boxes->dims[0], scores->dims[0]) ||
+        tfr__differ(in, boxes->dims[1], scores->dims[2]) || tfr__differ(in, boxes->dims[2], 4))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "boxes is [%lld,%lld,%lld] and scores is [%lld,%lld,%lld], want "
                                "[batch,boxes,4] and [batch,classes,boxes]",

@@ -102,7 +102,7 @@ tfr_status tfr__infer_gather_nd(tfr__infer *in, tfr_err *err)
                                "batch_dims is %lld, data has rank %d and indices has rank %d",
                                (long long)batch, (int)data->rank, (int)indices->rank);
     for (int32_t i = 0; i < batch; i++)
-        if (tfr__differ(data->dims[i], indices->dims[i]))
+        if (tfr__differ(in, data->dims[i], indices->dims[i]))
             return tfr__infer_fail(in, err, TFR_ESHAPE,
                                    "batch dim %d is %lld in data and %lld in indices", (int)i,
                                    (long long)data->dims[i], (long long)indices->dims[i]);
@@ -122,7 +122,7 @@ tfr_status tfr__infer_scatter_nd(tfr__infer *in, tfr_err *err)
     TFR__TRY(status);
     bool same = updates->rank == n;
     for (int32_t i = 0; same && i < n; i++)
-        same = !tfr__differ(updates->dims[i], dims[i]);
+        same = !tfr__differ(in, updates->dims[i], dims[i]);
     if (!same)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "updates has shape %s, want %s",
                                tfr__type_text(updates, &have), tfr__dims_text(dims, n, &want));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "value/bits.h"
 
 /* ---- errors and texts ---- */
 
@@ -85,6 +86,15 @@ int64_t tfr__dim_div(const tfr__infer *in, int64_t dim, int64_t n)
 {
     return tfr__dim_of(in,
                        tfr__number_div(in->symbols, tfr__number_of_dim(dim), tfr__number_of(n)));
+}
+
+bool tfr__differ(const tfr__infer *in, int64_t a, int64_t b)
+{
+    if (a == b || (a >= 0 && b >= 0))
+        return a != b;
+    if (in->symbols)
+        in->symbols->guessed = true;
+    return false;
 }
 
 tfr__number tfr__dims_product(const tfr__infer *in, const int64_t *dims, int32_t n)
@@ -206,7 +216,7 @@ tfr_status tfr__want_vector(tfr__infer *in, tfr_err *err, uint32_t i, int64_t le
     tfr__text name, dims;
     if (t && is_unknown(in, t))
         refine(in, i, 1, &length);
-    if (!t || (t->rank == 1 && !tfr__differ(t->dims[0], length)))
+    if (!t || (t->rank == 1 && !tfr__differ(in, t->dims[0], length)))
         return TFR_OK;
     return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s has shape %s, want [%lld] (%s)",
                            tfr__in_name(in, i, &name), tfr__type_text(t, &dims), (long long)length,
@@ -223,7 +233,7 @@ tfr_status tfr__want_shape(tfr__infer *in, tfr_err *err, uint32_t i, const tfr__
         refine(in, i, shape->rank, shape->d);
     bool same = t->rank == shape->rank;
     for (int32_t k = 0; same && k < t->rank; k++)
-        same = !tfr__differ(t->dims[k], shape->d[k]);
+        same = !tfr__differ(in, t->dims[k], shape->d[k]);
     if (same)
         return TFR_OK;
     return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s has shape %s, want %s",
@@ -235,7 +245,7 @@ tfr_status tfr__want_one(tfr__infer *in, tfr_err *err, uint32_t i)
 {
     const tfr__type *t = tfr__in(in, i);
     tfr__text name, dims;
-    if (!t || is_unknown(in, t) || !t->rank || (t->rank == 1 && !tfr__differ(t->dims[0], 1)))
+    if (!t || is_unknown(in, t) || !t->rank || (t->rank == 1 && !tfr__differ(in, t->dims[0], 1)))
         return TFR_OK;
     return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s has shape %s, want one element",
                            tfr__in_name(in, i, &name), tfr__type_text(t, &dims));
@@ -310,7 +320,7 @@ tfr_status tfr__dtype_attr(tfr__infer *in, tfr_err *err, const char *name, int32
                            int32_t *out)
 {
     int64_t value = tfr__attr_int(in->attrs, name, absent);
-    if (value < 0 || value >= TFR_DTYPE_END || !tfr_dtype_bits((int32_t)value))
+    if (value < 0 || value >= TFR_DTYPE_END || !tfr__dtype_bits((int32_t)value))
         return tfr__infer_fail(in, err, TFR_EDTYPE, "attribute %s is %lld, not an element type",
                                name, (long long)value);
     *out = (int32_t)value;
@@ -334,7 +344,7 @@ bool tfr__broadcast_dim(const tfr__infer *in, int64_t *d, int64_t other)
         *d = other;
         return true;
     }
-    if (tfr__differ(*d, other))
+    if (tfr__differ(in, *d, other))
         return false;
     /* A symbol beside a dim that is not 1 is 1 or that; two symbols may be anything. */
     *d = *d < 0 && other < 0 ? tfr__new_dim(in) : tfr__meet(*d, other);
@@ -382,7 +392,7 @@ tfr_status tfr__broadcasts_to(tfr__infer *in, tfr_err *err, uint32_t i, const tf
     int32_t skip = shape->rank - t->rank;
     bool fits = skip >= 0;
     for (int32_t k = 0; fits && k < t->rank; k++)
-        fits = t->dims[k] == 1 || !tfr__differ(t->dims[k], shape->d[k + skip]);
+        fits = t->dims[k] == 1 || !tfr__differ(in, t->dims[k], shape->d[k + skip]);
     if (fits)
         return TFR_OK;
     return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s %s does not broadcast to %s",

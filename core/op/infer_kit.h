@@ -66,11 +66,8 @@ static inline int64_t tfr__new_dim(const tfr__infer *in)
     return tfr__symbol_new(in->symbols);
 }
 
-/* Are the dims known to be different? Two symbols never are. */
-static inline bool tfr__differ(int64_t a, int64_t b)
-{
-    return a != b && a >= 0 && b >= 0;
-}
+/* Are the dims known to be different? Two symbols never are, but then it is a guess. */
+bool tfr__differ(const tfr__infer *in, int64_t a, int64_t b);
 
 /* Of two dims that are equal the one that says more. */
 static inline int64_t tfr__meet(int64_t a, int64_t b)

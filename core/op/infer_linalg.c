@@ -8,7 +8,7 @@ static tfr_status want_square(tfr__infer *in, tfr_err *err, uint32_t i)
     const tfr__type *t = tfr__in(in, i);
     tfr__text name;
     TFR__TRY(tfr__want_rank_min(in, err, i, 2));
-    if (!tfr__differ(t->dims[t->rank - 1], t->dims[t->rank - 2]))
+    if (!tfr__differ(in, t->dims[t->rank - 1], t->dims[t->rank - 2]))
         return TFR_OK;
     return tfr__infer_fail(in, err, TFR_ESHAPE,
                            "input %s has matrices of %lld x %lld, want square ones",
@@ -30,7 +30,7 @@ tfr_status tfr__infer_solve(tfr__infer *in, tfr_err *err)
     TFR__TRY(want_square(in, err, 0));
     TFR__TRY(tfr__want_rank_min(in, err, 1, 1));
     int64_t n = a->dims[a->rank - 1], rows = b->dims[b->rank > 1 ? b->rank - 2 : 0];
-    if (tfr__differ(rows, n))
+    if (tfr__differ(in, rows, n))
         return tfr__infer_fail(in, err, TFR_ESHAPE, "A is %lld x %lld and B has %lld rows",
                                (long long)n, (long long)n, (long long)rows);
     /* Rank 1 of B has no batch; the dims of the matrix come behind those of the batch. */

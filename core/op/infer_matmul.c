@@ -10,7 +10,7 @@ static tfr_status matmul_shape(tfr__infer *in, tfr_err *err, uint32_t a, uint32_
     TFR__TRY(tfr__want_rank_min(in, err, a, 1));
     TFR__TRY(tfr__want_rank_min(in, err, b, 1));
     int64_t k = A->dims[A->rank - 1], k2 = B->dims[B->rank > 1 ? B->rank - 2 : 0];
-    if (tfr__differ(k, k2))
+    if (tfr__differ(in, k, k2))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "inputs %s %s and %s %s: inner dims %lld and "
                                "%lld differ",
@@ -55,16 +55,16 @@ static tfr_status check_quant(tfr__infer *in, tfr_err *err, uint32_t i, const tf
 {
     const tfr__type *t = tfr__in(in, i);
     tfr__text name, dims;
-    if (!t || !t->rank || (t->rank == 1 && !tfr__differ(t->dims[0], 1)))
+    if (!t || !t->rank || (t->rank == 1 && !tfr__differ(in, t->dims[0], 1)))
         return TFR_OK;
     int32_t r = matrix->rank;
     int64_t n = r < 2 ? 1 : matrix->dims[by_row ? r - 2 : r - 1];
-    bool fits = t->rank == 1 && !tfr__differ(t->dims[0], n);
+    bool fits = t->rank == 1 && !tfr__differ(in, t->dims[0], n);
     if (t->rank > 1 && t->rank == r) {
-        fits = !tfr__differ(t->dims[r - 1], by_row ? 1 : n) &&
-               !tfr__differ(t->dims[r - 2], by_row ? n : 1);
+        fits = !tfr__differ(in, t->dims[r - 1], by_row ? 1 : n) &&
+               !tfr__differ(in, t->dims[r - 2], by_row ? n : 1);
         for (int32_t k = 0; fits && k < r - 2; k++)
-            fits = !tfr__differ(t->dims[k], matrix->dims[k]);
+            fits = !tfr__differ(in, t->dims[k], matrix->dims[k]);
     }
     if (fits)
         return TFR_OK;
@@ -108,7 +108,7 @@ tfr_status tfr__infer_gemm(tfr__infer *in, tfr_err *err)
     int ta = tfr__attr_int(in->attrs, "transA", 0) != 0;
     int tb = tfr__attr_int(in->attrs, "transB", 0) != 0;
     tfr__dims shape = {.rank = 2, .d = {a->dims[ta], b->dims[!tb]}};
-    if (tfr__differ(a->dims[!ta], b->dims[tb]))
+    if (tfr__differ(in, a->dims[!ta], b->dims[tb]))
         return tfr__infer_fail(
             in, err, TFR_ESHAPE,
             "A is %lld x %lld%s and B is %lld x %lld%s: inner dims %lld and %lld "
@@ -124,7 +124,7 @@ tfr_status tfr__infer_det(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *x = tfr__in(in, 0);
     TFR__TRY(tfr__want_rank_min(in, err, 0, 2));
-    if (tfr__differ(x->dims[x->rank - 1], x->dims[x->rank - 2]))
+    if (tfr__differ(in, x->dims[x->rank - 1], x->dims[x->rank - 2]))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "X has matrices of %lld x %lld, want square ones",
                                (long long)x->dims[x->rank - 2], (long long)x->dims[x->rank - 1]);

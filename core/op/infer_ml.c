@@ -106,7 +106,7 @@ tfr_status tfr__infer_feature_vectorizer(tfr__infer *in, tfr_err *err)
                                    tfr__in_name(in, i, &name), tfr__type_text(x, &dims));
         int64_t own = x->rank == 2 ? x->dims[0] : 1;
         int64_t width = n ? widths[i] : x->dims[x->rank - 1];
-        if ((i && tfr__differ(own, rows)) || (n && width < 0))
+        if ((i && tfr__differ(in, own, rows)) || (n && width < 0))
             return tfr__infer_fail(
                 in, err, TFR_ESHAPE, "input %s has %lld rows of %lld, the first has %lld",
                 tfr__in_name(in, i, &name), (long long)own, (long long)width, (long long)rows);

@@ -71,7 +71,7 @@ tfr_status tfr__infer_concat(tfr__infer *in, tfr_err *err)
         const tfr__type *t = &in->inputs[i];
         bool fits = t->rank == shape.rank;
         for (int32_t k = 0; fits && k < t->rank; k++)
-            fits = k == axis || !tfr__differ(t->dims[k], shape.d[k]);
+            fits = k == axis || !tfr__differ(in, t->dims[k], shape.d[k]);
         if (!fits)
             return tfr__infer_fail(in, err, TFR_ESHAPE,
                                    "input %s has shape %s, want that of the first %s but axis %d",
@@ -112,7 +112,7 @@ static tfr_status given_parts(tfr__infer *in, tfr_err *err, int64_t dim, int64_t
                                    (long long)parts[i], i);
         TFR__TRY(tfr__add(in, err, "sum of split", sum, parts[i], &sum));
     }
-    if (tfr__differ(sum, dim))
+    if (tfr__differ(in, sum, dim))
         return tfr__infer_fail(in, err, TFR_ESHAPE, "split sums up to %lld, the axis has %lld",
                                (long long)sum, (long long)dim);
     return TFR_OK;

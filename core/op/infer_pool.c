@@ -64,8 +64,8 @@ tfr_status tfr__infer_max_unpool(tfr__infer *in, tfr_err *err)
         for (int32_t i = 0; i < y.rank; i++)
             given.d[i] = i < 2 || !tfr__is_symbolic(in) ? y.d[i] : tfr__new_dim(in);
         TFR__TRY(tfr__may_pend(in, tfr__value_dims(in, err, 2, NULL, &given)));
-        if (given.rank != y.rank || tfr__differ(given.d[0], y.d[0]) ||
-            tfr__differ(given.d[1], y.d[1]))
+        if (given.rank != y.rank || tfr__differ(in, given.d[0], y.d[0]) ||
+            tfr__differ(in, given.d[1], y.d[1]))
             return tfr__infer_fail(in, err, TFR_ESHAPE,
                                    "output_shape does not start with the %lld images and %lld "
                                    "channels of X, or has no rank of %d",
@@ -89,7 +89,7 @@ static tfr_status region_shape(tfr__infer *in, tfr_err *err, int64_t columns, in
     const tfr__type *x = tfr__in(in, 0), *rois = tfr__in(in, 1);
     TFR__TRY(tfr__want_rank(in, err, 0, 4));
     TFR__TRY(tfr__want_rank(in, err, 1, 2));
-    if (tfr__differ(rois->dims[1], columns))
+    if (tfr__differ(in, rois->dims[1], columns))
         return tfr__infer_fail(in, err, TFR_ESHAPE, "rois has %lld columns, want %lld",
                                (long long)rois->dims[1], (long long)columns);
     if (height < 1 || width < 1)

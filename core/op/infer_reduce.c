@@ -68,7 +68,8 @@ tfr_status tfr__infer_sum_to(tfr__infer *in, tfr_err *err)
                                (int)shape.rank, (int)x->rank);
     for (int32_t i = 0, front = x->rank - shape.rank; i < x->rank; i++) {
         int64_t want = i < front ? 1 : shape.d[i - front];
-        bool same = want == x->dims[i] || (tfr__is_symbolic(in) && !tfr__differ(want, x->dims[i]));
+        bool same =
+            want == x->dims[i] || (tfr__is_symbolic(in) && !tfr__differ(in, want, x->dims[i]));
         if (!same && want != 1)
             return tfr__infer_fail(in, err, TFR_ESHAPE,
                                    "axis %d of data has %lld elements, shape wants %lld, which is "

@@ -38,7 +38,7 @@ static tfr_status check_parts(tfr__infer *in, tfr_err *err, int64_t *parts)
 {
     const tfr__type *x = tfr__in(in, 0);
     *parts = x->dims[x->rank - 1];
-    if (tfr__differ(*parts, 1) && tfr__differ(*parts, 2))
+    if (tfr__differ(in, *parts, 1) && tfr__differ(in, *parts, 2))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "the last dim of the signal is %lld, want 1 or 2",
                                (long long)*parts);
@@ -65,7 +65,7 @@ tfr_status tfr__infer_dft(tfr__infer *in, tfr_err *err)
     if (axis == x->rank - 1)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "axis %lld is that of the complex numbers",
                                (long long)value);
-    if (onesided && tfr__differ(parts, inverse ? 2 : 1))
+    if (onesided && tfr__differ(in, parts, inverse ? 2 : 1))
         return tfr__infer_fail(in, err, TFR_ESHAPE, "onesided %s wants %s input",
                                inverse ? "and inverse" : "forward", inverse ? "complex" : "real");
     int64_t n = x->dims[axis];

@@ -35,6 +35,7 @@ typedef struct tfr__symbols {
     tfr__expression *items; /* of symbol -1 - i; the first n_items have one */
     uint32_t *slots;        /* hash table of the items that are no plain ones, 0 = free, i + 1 */
     uint32_t n_items, capacity, n_slots, n_hashed;
+    bool guessed; /* inference took numbers for equal that are not seen to be: others would fail */
 } tfr__symbols;
 
 void tfr__symbols_free(tfr__symbols *table);

@@ -9,7 +9,7 @@ tfr_status tfr__infer_string_normalizer(tfr__infer *in, tfr_err *err)
     const tfr__type *x = tfr__in(in, 0);
     tfr__dims shape;
     TFR__TRY(tfr__want_rank_min(in, err, 0, 1));
-    if (x->rank > 2 || (x->rank == 2 && tfr__differ(x->dims[0], 1)))
+    if (x->rank > 2 || (x->rank == 2 && tfr__differ(in, x->dims[0], 1)))
         return tfr__infer_fail(in, err, TFR_ESHAPE, "X is no list [C] and no row [1,C]");
     tfr__dims_of(x, &shape);
     int64_t *c = &shape.d[x->rank - 1];

@@ -76,6 +76,9 @@ static tfr_status reshape_symbolic(tfr__infer *in, tfr_err *err)
         return tfr__infer_fail(
             in, err, TFR_ESHAPE, "data %s has %lld elements, which do not fill %s",
             tfr__type_text(x, &data), (long long)total.v, tfr__dims_text(dims, (int32_t)n, &shape));
+    others = tfr__dims_product(in, dims, (int32_t)n);
+    if (!total.what || others.what != total.what || others.v != total.v)
+        in->symbols->guessed = true;
     return tfr__out(in, err, 0, x->dtype, (int32_t)n, dims);
 }
 
@@ -187,7 +190,7 @@ tfr_status tfr__infer_squeeze(tfr__infer *in, tfr_err *err)
     tfr__sort_axes(axes, n);
     for (uint32_t i = 0; i < n; i++) {
         mask |= UINT32_C(1) << axes[i];
-        if (tfr__differ(x->dims[axes[i]], 1))
+        if (tfr__differ(in, x->dims[axes[i]], 1))
             return tfr__infer_fail(in, err, TFR_ESHAPE,
                                    "axis %lld of data has %lld elements, not 1", (long long)axes[i],
                                    (long long)x->dims[axes[i]]);

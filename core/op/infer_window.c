@@ -43,7 +43,7 @@ tfr_status tfr__window_read(tfr__infer *in, tfr_err *err, uint32_t n, const int6
     bool given = tfr__attr_find(in->attrs, "kernel_shape") != NULL;
     for (uint32_t i = 0; i < n; i++) {
         w->kernel[i] = given ? list[i] : weights[i];
-        if (weights && tfr__differ(weights[i], w->kernel[i]))
+        if (weights && tfr__differ(in, weights[i], w->kernel[i]))
             return tfr__infer_fail(in, err, TFR_ESHAPE,
                                    "kernel_shape has %lld on axis %u, the weights have %lld",
                                    (long long)w->kernel[i], i, (long long)weights[i]);

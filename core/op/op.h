@@ -33,6 +33,9 @@ enum {
     /* Before a run: can be inferred without the rank of any input, or of any but the first. */
     TFR__TRAIT_ANY_RANK = 1u << 4,
     TFR__TRAIT_RANK_OF_FIRST = 1u << 5,
+    /* Before a run: dims that are found for symbols are those of all runs, unless inference has
+     * guessed (infer_symbols.h), and attributes do not depend on dims. Elementwise ones are so. */
+    TFR__TRAIT_FORMULA = 1u << 6,
     TFR__TRAIT_FOREIGN = 1u << 7 /* the row is in a tfr__op_foreign (op_foreign.h) */
 };
 
