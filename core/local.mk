@@ -192,6 +192,8 @@ libtfrun_core_la_SOURCES = \
 	core/plan/plan_cost.h \
 	core/plan/plan_course.c \
 	core/plan/plan_fetch.c \
+	core/plan/plan_formula.c \
+	core/plan/plan_formula.h \
 	core/plan/plan_infer.c \
 	core/plan/plan_place.c \
 	core/plan/plan_program.c \

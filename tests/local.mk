@@ -141,6 +141,7 @@ unit_tests = \
 	tests/test_op \
 	tests/test_pool \
 	tests/test_plan_again \
+	tests/test_plan_formula \
 	tests/test_plan_layers \
 	tests/test_prices \
 	tests/test_binding \
@@ -1043,6 +1044,10 @@ tests_test_memory_domain_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.l
 tests_test_plan_again_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_plan_again_LDADD = $(TFR_TEST_CORE)
 tests_test_plan_again_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_plan_again.c
+
+tests_test_plan_formula_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_plan_formula_LDADD = $(TFR_TEST_CORE)
+tests_test_plan_formula_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_plan_formula.c
 
 tests_test_plan_layers_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_plan_layers_LDADD = $(TFR_TEST_CORE)

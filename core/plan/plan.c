@@ -61,7 +61,7 @@ void tfr__build_free(tfr__build *b)
     tfr__free(b->live_in);
     tfr__free(b->seen);
     tfr__free(b->follows);
-    tfr__free(b->course);
+    tfr__course_free(b);
     tfr__free(b->updates);
     tfr__free(b->groups);
     tfr__free(b->order);
@@ -175,11 +175,10 @@ static tfr_status build_again(tfr__build *b, const tfr__section *section, tfr__p
         status = tfr__build_place_again(b, same, err);
     if (status || !*same)
         return status;
-    if (b->renews && tfr__plan_renew(b, n_known)) {
-        if (!by_course)
-            tfr__course_learn(b);
+    if (b->renews && !by_course)
+        tfr__course_learn(b);
+    if (b->renews && tfr__plan_renew(b, n_known))
         return TFR_OK;
-    }
     tfr__build_count(b);
     if (b->plan == like) {
         tfr__plan_retire(like, b);

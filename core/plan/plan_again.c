@@ -237,8 +237,7 @@ tfr_status tfr__build_infer_again(tfr__build *b, const tfr__plan *like, bool *sa
     if (status)
         return status;
     memset(b->follows, 0xff, n * sizeof *b->follows); /* TFR_VALUE_NONE */
-    tfr__free(b->course);
-    b->course = NULL;
+    tfr__course_free(b);
     *same = take_live_ins(b, like) && take_shape_inputs(b, like);
     for (uint32_t i = 0; !status && *same && i < b->end - b->first; i++) {
         b->nodes[i].changed = false;

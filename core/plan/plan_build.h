@@ -230,7 +230,8 @@ bool tfr__plan_renew(tfr__build *b, uint32_t n_known);
 void tfr__plan_retire(tfr__plan *p, const tfr__build *b);
 /* plan_course.c: what renewals have in common; NULL where they may differ. It is the build's. */
 typedef struct tfr__course tfr__course;
-void tfr__course_learn(tfr__build *b);
+void tfr__course_learn(tfr__build *b); /* before the plan is renewed */
+void tfr__course_free(tfr__build *b);
 /* Do the section's shapes differ from those of the plan as those did from the ones before? */
 bool tfr__course_fits(const tfr__build *b);
 /* Types, values and programs for them; *same = all went as it did before. */

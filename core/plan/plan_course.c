@@ -10,18 +10,21 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "plan/plan_formula.h"
 #include "plan/plan_view.h"
 
 /* A node to infer, or the value that takes the type of another; a node to ask about; a group to
  * compile, or one that takes the program of another. */
 typedef struct item {
-    int32_t what, from; /* from -1: infer it, compile it; less: of -2 - from also what is known */
+    int32_t what; /* -1: the value of formula `from` */
+    int32_t from; /* -1: infer it, compile it; less: of -2 - from also what is known */
 } item;
 
 struct tfr__course {
     uint64_t most_bytes; /* of all that comes in: what runs where holds for a size like that */
     uint32_t n_quarantines;
     uint32_t n_values, n_asked, n_groups;
+    tfr__formulas formulas;
     item items[]; /* those of values, then nodes, then those of groups */
 };
 
@@ -41,15 +44,30 @@ static void learn_node(tfr__build *b, uint32_t i)
     const uint32_t twin = state->twin - 1;
     tfr__course *c = b->course;
     if (!state->is_copied || state->by_chance || b->nodes[twin].varies) {
-        c->items[c->n_values++] = (item){(int32_t)i, -1};
+        uint32_t at = c->formulas.n;
+        if (!tfr__formulas_find(&c->formulas, b, i))
+            c->items[c->n_values++] = (item){(int32_t)i, -1};
+        for (; at < c->formulas.n; at++)
+            if (!at || c->formulas.items[at - 1].value != c->formulas.items[at].value)
+                c->items[c->n_values++] = (item){-1, (int32_t)at};
         return;
     }
     for (uint32_t k = 0; k < node->n_outputs; k++) {
         const tfr_value v = node->outputs[k], from = tfr__build_node_at(b, twin)->outputs[k];
-        if (v != TFR_VALUE_NONE && b->follows[v] != TFR_VALUE_NONE)
-            c->items[c->n_values++] =
-                (item){v, b->known[v] && b->known[v] == b->known[from] ? -2 - from : from};
+        if (v == TFR_VALUE_NONE || b->follows[v] == TFR_VALUE_NONE)
+            continue;
+        c->items[c->n_values++] =
+            (item){v, b->known[v] && b->known[v] == b->known[from] ? -2 - from : from};
+        tfr__formulas_copy(&c->formulas, v, from);
     }
+}
+
+void tfr__course_free(tfr__build *b)
+{
+    if (b->course)
+        tfr__formulas_free(&b->course->formulas);
+    tfr__free(b->course);
+    b->course = NULL;
 }
 
 void tfr__course_learn(tfr__build *b)
@@ -58,15 +76,17 @@ void tfr__course_learn(tfr__build *b)
     bool can = !tfr__build_wants_to_be_asked(b);
     tfr__course *c;
     item *at;
-    tfr__free(b->course);
+    tfr__course_free(b);
     b->course = c = tfr__calloc(1, sizeof *c + n * sizeof *c->items);
     if (!c)
         return;
+    can = tfr__formulas_begin(&c->formulas, b) && can;
     c->n_quarantines = atomic_load(&tfr__n_quarantines);
     c->most_bytes = live_bytes(b) + live_bytes(b) / 8;
-    for (uint32_t i = 0; i < b->end - b->first; i++)
+    for (uint32_t i = 0; can && i < b->end - b->first; i++)
         if (tfr__build_reads_changed(b, i))
             learn_node(b, i);
+    tfr__formulas_end(&c->formulas, b);
     at = &c->items[c->n_values];
     for (uint32_t i = 0; i < b->end - b->first; i++)
         if (b->nodes[i].changed && !tfr__build_goes_along(b, i)) {
@@ -81,10 +101,8 @@ void tfr__course_learn(tfr__build *b)
         }
         can = group < 0 || !b->groups[group].backend->has_layout;
     }
-    if (can)
-        return;
-    tfr__free(c);
-    b->course = NULL;
+    if (!can)
+        tfr__course_free(b);
 }
 
 bool tfr__course_fits(const tfr__build *b)
@@ -96,10 +114,11 @@ bool tfr__course_fits(const tfr__build *b)
         const tfr__live_in *was = &p->live_ins[i];
         const tfr_shape *shape = &b->section->values[was->value]->shape;
         const tfr_value like = b->follows[was->value];
-        fits = like == TFR_VALUE_NONE
-                   ? tfr_shape_equal(shape, &was->shape)
-                   : !tfr_shape_equal(shape, &was->shape) &&
-                         tfr_shape_equal(shape, &b->section->values[like]->shape);
+        fits = tfr_shape_equal(shape, like == TFR_VALUE_NONE ? &was->shape
+                                                             : &b->section->values[like]->shape);
+        for (int32_t k = 0; fits && like == was->value && k < shape->rank; k++)
+            fits =
+                (shape->dims[k] != was->shape.dims[k]) == (b->course->formulas.moved[i] >> k & 1);
     }
     return fits;
 }
@@ -185,7 +204,9 @@ tfr_status tfr__course_take(tfr__build *b, bool *same, tfr_err *err)
         memcpy(b->types[v].dims, b->section->values[v]->shape.dims, sizeof b->types[v].dims);
     }
     for (uint32_t n = c->n_values; !status && *same && n; n--, at++)
-        if (at->from == -1)
+        if (at->what < 0)
+            *same = tfr__formulas_take(&c->formulas, b, (uint32_t)at->from);
+        else if (at->from == -1)
             status = tfr__build_infer_changed(b, (uint32_t)at->what, true, same, err);
         else
             copy_value(b, at);
