@@ -82,6 +82,18 @@ TEST(nodes_whose_attributes_depend_on_dims_are_inferred)
                   400, 1);
 }
 
+/* Each is read twice by the next: who computes terms of terms computes the first 2^36 times. */
+TEST(formulas_of_formulas_are_computed_once)
+{
+    char text[4096];
+    size_t n = (size_t)snprintf(text, sizeof text, "in x ? 4; n = Gather(Shape(x),[0]); a0 = n;");
+    for (int i = 0; i < 36; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "a%d = Div(Add(a%d,a%d),[2]);", i + 1, i,
+                              i);
+    snprintf(text + n, sizeof text - n, "out Expand(1.5,a36); out Relu(x)");
+    check_lengths(text, 300, 1);
+}
+
 /* Of two open dims one moves, then the other, then both. */
 TEST(a_dim_that_did_not_move_is_no_formula_of_the_one_that_did)
 {
@@ -149,6 +161,7 @@ static const test_case cases[] = {
     CASE(sums_products_and_quotients_of_a_length_are_filled_in),
     CASE(lists_that_are_given_out_have_the_elements_of_the_length),
     CASE(nodes_whose_attributes_depend_on_dims_are_inferred),
+    CASE(formulas_of_formulas_are_computed_once),
     CASE(a_dim_that_did_not_move_is_no_formula_of_the_one_that_did),
     CASE(lengths_that_do_not_fit_each_other_are_told),
     CASE(each_failed_request_with_formulas_leaves_a_session_that_runs),

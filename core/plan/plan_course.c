@@ -186,11 +186,12 @@ static void fetch_node(const tfr__build *b, uint32_t i)
 
 tfr_status tfr__course_take(tfr__build *b, bool *same, tfr_err *err)
 {
-    const tfr__course *c = b->course;
+    tfr__course *c = b->course;
     const tfr__plan *p = b->plan;
     const item *at = c->items;
     tfr_status status = TFR_OK;
     b->is_late = true;
+    c->formulas.n_now = 0;
     for (uint32_t k = 0; k < c->n_values; k++)
         if (at[k].from == -1)
             fetch_node(b, (uint32_t)at[k].what);

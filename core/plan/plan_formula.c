@@ -23,29 +23,43 @@ static bool has_changed(const tfr__build *b, tfr_value v)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* What the number is now; false: nobody knows, or it does not fit. */
-static bool evaluate(const tfr__formulas *f, const tfr__build *b, tfr__number number, int64_t *out)
+/* What the expression is now, of which all terms are; false: it does not fit. A number that is 0 is
+ * left to inference, too, for quotients take it that nothing is divided by 0. */
+static bool compute(const int64_t *now, const tfr__build *b, const tfr__expression *e, int64_t *out)
 {
-    const tfr__expression *e;
-    *out = number.v;
-    if (number.what != TFR__SYMBOL || -number.v > f->symbols.n_items)
-        return number.what == TFR__KNOWN;
-    e = &f->symbols.items[-1 - number.v];
+    bool fits = e->kind != TFR__PLAIN || e->n_terms;
     *out = e->constant;
-    if (e->kind == TFR__PLAIN) {
-        *out = e->n_terms ? b->types[e->terms[0]].dims[e->terms[1]] : -1;
-        return e->n_terms;
-    }
-    for (uint32_t i = 0; i < e->n_terms; i++) {
-        int64_t term;
-        if (!evaluate(f, b, (tfr__number){TFR__SYMBOL, e->terms[i]}, &term))
-            return false;
+    if (e->kind == TFR__PLAIN && fits)
+        *out = b->types[e->terms[0]].dims[e->terms[1]];
+    for (uint32_t i = 0; e->kind != TFR__PLAIN && fits && i < e->n_terms; i++) {
+        const int64_t term = now[-1 - e->terms[i]];
+        fits = term != 0;
         if (e->kind == TFR__QUOTIENT)
             *out = term / e->constant;
-        else if (!(e->kind == TFR__SUM ? tfr__add64(*out, term, out) : tfr__mul64(*out, term, out)))
-            return false;
+        else if (fits)
+            fits = e->kind == TFR__SUM ? tfr__add64(*out, term, out) : tfr__mul64(*out, term, out);
     }
-    return true;
+    return fits && *out != 0;
+}
+
+/*
+ * What the number is now; false: nobody knows, or it does not fit. Symbols are computed in the
+ * order in which they were found, each once, up to the one that is asked for: those of nodes that
+ * are inferred were found when these were, and are asked for after them.
+ */
+static bool evaluate(tfr__formulas *f, const tfr__build *b, tfr__number number, int64_t *out)
+{
+    const int64_t at = -1 - number.v;
+    *out = number.v;
+    if (number.what != TFR__SYMBOL || at >= f->symbols.n_items)
+        return number.what == TFR__KNOWN;
+    if (!tfr__reserve(&f->now, f->symbols.n_items, &f->now_capacity, sizeof *f->now))
+        return false;
+    for (; f->n_now <= at; f->n_now++)
+        if (!compute(f->now, b, &f->symbols.items[f->n_now], &f->now[f->n_now]))
+            f->now[f->n_now] = 0;
+    *out = f->now[at];
+    return *out != 0;
 }
 
 /* A dim of the value is a number of its own from here on. */
@@ -213,11 +227,12 @@ void tfr__formulas_free(tfr__formulas *f)
     tfr__symbols_free(&f->symbols);
     tfr__free(f->items);
     tfr__free(f->moved);
+    tfr__free(f->now);
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-bool tfr__formulas_take(const tfr__formulas *f, tfr__build *b, uint32_t at)
+bool tfr__formulas_take(tfr__formulas *f, tfr__build *b, uint32_t at)
 {
     const tfr_value v = f->items[at].value;
     const tfr_tensor *was = b->known[v];

@@ -20,6 +20,8 @@ typedef struct tfr__formulas {
         symbols; /* one without an expression: terms are a value and the place of its dim */
     tfr__formula *items;
     uint32_t n, capacity;
+    int64_t *now; /* what symbols are in this renewal, the first n_now; 0: to be inferred */
+    uint32_t n_now, now_capacity;
     uint32_t *moved; /* bit k by number of what comes in: its dim k is such a number */
     /* While they are looked for, by value: with symbols, and what is known of lists. */
     tfr__type *types;
@@ -38,6 +40,6 @@ void tfr__formulas_end(tfr__formulas *f, const tfr__build *b);
 void tfr__formulas_free(tfr__formulas *f);
 /* Sets the value that item `at` is of from its formulas; false: a number does not fit, or there is
  * no memory. */
-bool tfr__formulas_take(const tfr__formulas *f, tfr__build *b, uint32_t at);
+bool tfr__formulas_take(tfr__formulas *f, tfr__build *b, uint32_t at);
 
 #endif
