@@ -108,6 +108,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/norm_channels.h \
 	plugins/cpu-native/norm_lanes.c \
 	plugins/cpu-native/norm_lanes.h \
+	plugins/cpu-native/pixel_rows.h \
 	plugins/cpu-native/pool_lp.c \
 	plugins/cpu-native/max_unpool.c \
 	plugins/cpu-native/ml_features.h \

@@ -10,6 +10,7 @@
 
 #include "int8.h"
 #include "int8_turn.h"
+#include "pixel_rows.h"
 
 enum { PART = 2048 /* elements of a number of work, about */ };
 
@@ -95,35 +96,6 @@ static blocked blocked_of(const blocked *b, const native_bases *bases, grid *g)
     return now;
 }
 
-/* n pixels of [blocks, pixels, lanes] to rows of channels, or back; lanes of no channel are 0. */
-static void gather_rows(const blocked *b, const float *from, int64_t n, float *rows)
-{
-    int64_t k, i;
-
-    for (k = 0; k < b->blocks; k++) {
-        const int64_t c = k * b->lanes;
-        const size_t some = (size_t)(b->channels - c < b->lanes ? b->channels - c : b->lanes);
-        for (i = 0; i < n; i++)
-            memcpy(rows + i * b->channels + c, from + (k * b->pixels + i) * b->lanes,
-                   some * sizeof *rows);
-    }
-}
-
-static void scatter_rows(const blocked *b, const float *rows, int64_t n, float *to)
-{
-    int64_t k, i;
-
-    for (k = 0; k < b->blocks; k++) {
-        const int64_t c = k * b->lanes;
-        const size_t some = (size_t)(b->channels - c < b->lanes ? b->channels - c : b->lanes);
-        for (i = 0; i < n; i++) {
-            float *at = to + (k * b->pixels + i) * b->lanes;
-            memcpy(at, rows + i * b->channels + c, some * sizeof *at);
-            memset(at + some, 0, ((size_t)b->lanes - some) * sizeof *at);
-        }
-    }
-}
-
 /* n pixels whose channels follow each other. */
 static void run_pixels(const blocked *b, const char *from, char *to, int64_t n)
 {
@@ -153,9 +125,11 @@ static void run_blocked(const void *params, const native_bases *bases, int64_t b
         const int64_t place = (sample * b->blocks * b->pixels + first) * b->lanes;
         if (b->flat.to_float) {
             run_pixels(b, from + last, (char *)rows, n);
-            scatter_rows(b, rows, n, (float *)(void *)to + place);
+            native_rows_to_blocks(rows, b->channels, n, (float *)(void *)to + place,
+                                  b->pixels * b->lanes, b->lanes);
         } else {
-            gather_rows(b, (const float *)(const void *)from + place, n, rows);
+            native_blocks_to_rows((const float *)(const void *)from + place, b->pixels * b->lanes,
+                                  b->lanes, n, rows, b->channels);
             run_pixels(b, (const char *)rows, to + last, n);
         }
     }

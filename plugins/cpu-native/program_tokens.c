@@ -5,9 +5,10 @@
  * channels are whole vectors and nobody wants them otherwise: what turned them becomes a view.
  * Elsewhere they are turned and blocked at once.
  */
-#include "program.h"
-
 #include <string.h>
+
+#include "pixel_rows.h"
+#include "program.h"
 
 /* Steps of an item that only moves its one input; false: it is another. */
 static bool read_move(const native_ir *ir, const native_item *item, native_strided *to)
@@ -197,36 +198,6 @@ typedef struct turns {
     bool to_blocked;
 } turns;
 
-static inline __attribute__((always_inline)) void copy_pixels(const float *from, int64_t from_step,
-                                                              float *to, int64_t to_step, int64_t n,
-                                                              int64_t lanes)
-{
-    for (; n > 0; n--) {
-        memcpy(to, from, (size_t)lanes * sizeof *to);
-        from += from_step;
-        to += to_step;
-    }
-}
-
-static void copy_block(const turns *t, const float *from, float *to, int64_t n, int64_t lanes)
-{
-    const int64_t from_step = t->to_blocked ? t->channels : t->lanes;
-    const int64_t to_step = t->to_blocked ? t->lanes : t->channels;
-
-    if (t->to_blocked && lanes < t->lanes)
-        memset(to, 0, (size_t)(n * t->lanes) * sizeof *to);
-    switch (lanes) {
-    case 16:
-        copy_pixels(from, from_step, to, to_step, n, 16);
-        break;
-    case 8:
-        copy_pixels(from, from_step, to, to_step, n, 8);
-        break;
-    default:
-        copy_pixels(from, from_step, to, to_step, n, lanes);
-    }
-}
-
 /* Numbers count parts of the pixels of samples. */
 static void run_turns(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
@@ -238,15 +209,14 @@ static void run_turns(const void *params, const native_bases *bases, int64_t beg
     for (; begin < end; begin++) {
         const int64_t sample = begin / t->parts, first = begin % t->parts * PIXELS;
         const int64_t left = t->pixels - first, n = left < PIXELS ? left : PIXELS;
-        int64_t block;
-        for (block = 0; block < blocks; block++) {
-            const int64_t c = block * t->lanes;
-            const int64_t last = (sample * t->pixels + first) * t->channels + c;
-            const int64_t blocked = ((sample * blocks + block) * t->pixels + first) * t->lanes;
-            copy_block(t, from + (t->to_blocked ? last : blocked),
-                       to + (t->to_blocked ? blocked : last), n,
-                       t->channels - c < t->lanes ? t->channels - c : t->lanes);
-        }
+        const int64_t last = (sample * t->pixels + first) * t->channels;
+        const int64_t blocked = (sample * blocks * t->pixels + first) * t->lanes;
+        if (t->to_blocked)
+            native_rows_to_blocks(from + last, t->channels, n, to + blocked, t->pixels * t->lanes,
+                                  t->lanes);
+        else
+            native_blocks_to_rows(from + blocked, t->pixels * t->lanes, t->lanes, n, to + last,
+                                  t->channels);
     }
 }
 
