@@ -401,6 +401,31 @@ TEST(images_are_quantized_where_they_lie)
                 "blocks", .01f, 10, 1);
 }
 
+/* Rows are put into blocks part by part, across samples, too, with their activation. */
+TEST(activations_follow_in_blocks)
+{
+    check_graph(dynamic_graph("const w 20 8 1 1; const b 20 1 1;"
+                              "v = QuantizeLinear{output_dtype=3}(Sub(w,1),.005,-); in x ? 8 41 37",
+                              "c = Cast{to=1}(ConvInteger{strides=1,2}(q,v,z));"
+                              "out Sigmoid(Add(Mul(c,Mul(s,.005)),b))"),
+                "dense", 1e-4f, 5, 1);
+    check_graph(
+        dynamic_graph("const w 12 1 3 3; const b 12 1 1;"
+                      "v = QuantizeLinear{output_dtype=3}(Sub(w,1),.005,-); in x ? 12 41 37",
+                      "c = Cast{to=1}(ConvInteger{group=12;pads=1,1,1,1}(q,v,z));"
+                      "out HardSwish(Add(Mul(c,Mul(s,.005)),b))"),
+        "depthwise", 1e-4f, 5, 1);
+    check_graph(
+        dynamic_graph("const w 48 32 3 3;"
+                      "v = QuantizeLinear{output_dtype=3}(Sub(w,1),.005,-); in x ? 32 18 17",
+                      "c = Cast{to=1}(ConvInteger{pads=1,1,1,1}(q,v,z));"
+                      "out Tanh(Mul(c,Mul(s,.005)))"),
+        "by Winograd's windows", 1e-4f, 6, 1);
+    check_floats("in x ? 24 29 8; const w 20 24 1 1; const b 20;" U8("q", "x", ".008", "128")
+                     WEIGHTS("v", "w") "out Sigmoid(Conv(q,v,b))",
+                 1e-4f, 4);
+}
+
 TEST(sums_of_convolutions_may_stay_integers)
 {
     check_graph(dynamic_graph("const w 20 24 3 3;"
@@ -435,6 +460,7 @@ static const test_case cases[] = {
     CASE(products_of_dynamic_ranges_are_one_step),
     CASE(convolutions_of_dynamic_ranges_are_one_step),
     CASE(images_are_quantized_where_they_lie),
+    CASE(activations_follow_in_blocks),
     CASE(sums_of_convolutions_may_stay_integers),
 };
 TEST_MAIN(cases)

@@ -37,13 +37,13 @@ static inline void int8_finish_sums(const native_int8_way *way, const native_int
                                     int64_t row, int rows, int64_t column)
 {
     const native_int8_finish *f = &args->finish;
-    const int64_t at = row * s->ldc + column;
+    const int64_t at = row * s->ldc + column, at_c = at - args->row_of_c * s->ldc;
     const bool bytes = f->result == NATIVE_INT8_TO_U8 || f->result == NATIVE_INT8_TO_I8;
     native_int8_band band = {.finish = f, .columns = columns, .sums = sums, .ldc = s->ldc};
 
     band.rows = rows;
     band.cols = (int)int8_smaller(INT8_COLUMNS, s->n - column);
-    band.c = (char *)args->c + at * (bytes ? 1 : 4);
+    band.c = (char *)args->c + at_c * (bytes ? 1 : 4);
     band.row_scale = f->row_scale ? f->row_scale + row : NULL;
     band.residual = f->residual ? f->residual + at : NULL;
     band.with = bytes && f->then ? (const uint8_t *)f->then->with + at : NULL;

@@ -159,7 +159,8 @@ typedef struct native_int8_finish {
 typedef struct native_int8_args {
     const void *a;
     const void *packed;
-    void *c; /* of the type that finish says */
+    void *c;          /* of the type that finish says */
+    int64_t row_of_c; /* of depthwise ones: the row that c begins with */
     int32_t a_zero;
     const int32_t *a_zeros; /* one for each row; NULL = all are a_zero */
     int32_t b_zero;

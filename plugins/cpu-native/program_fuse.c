@@ -80,12 +80,20 @@ static bool drops_nan(const native_act *act)
     return act->kind == NATIVE_ACT_THRESHOLD || act->kind == NATIVE_ACT_SHRINK;
 }
 
-static bool can_take_act(const native_item *item, const native_item *next)
+/* Sums of bytes that become float32 in blocks, if nothing quantizes them there. */
+static bool makes_floats(const native_ir *ir, const native_item *item)
+{
+    return (item->kind == NATIVE_ITEM_CONV || item->kind == NATIVE_ITEM_DEPTHWISE) &&
+           ir->values[item->output].dtype == TFR_DTYPE_F32;
+}
+
+static bool can_take_act(const native_ir *ir, const native_item *item, const native_item *next)
 {
     if (!next || next->kind != NATIVE_ITEM_ACT || has_act(item) ||
         (item->groups > 1 && drops_nan(&next->act)))
         return false;
-    if ((item->pooled || item->integer >= 0) && next->act.kind != NATIVE_ACT_CLIP)
+    if ((item->pooled || (item->integer >= 0 && !makes_floats(ir, item))) &&
+        next->act.kind != NATIVE_ACT_CLIP)
         return false;
     return true;
 }
@@ -94,7 +102,7 @@ static bool take_act(native_ir *ir, int i)
 {
     native_item *item = &ir->items[i], *next = follower(ir, i);
 
-    if (!can_take_act(item, next))
+    if (!can_take_act(ir, item, next))
         return false;
     item->act = next->act;
     take(ir, i, next);
@@ -111,7 +119,7 @@ static bool take_act_of_parts(native_ir *ir, int i)
         return false;
     for (k = 0; k < parts->n_inputs; k++) {
         const native_item *made = native_only_maker(ir, parts->inputs[k]);
-        if (!made || !sums(made->kind) || !can_take_act(made, next))
+        if (!made || !sums(made->kind) || !can_take_act(ir, made, next))
             return false;
     }
     for (k = 0; k < parts->n_inputs; k++)
@@ -129,7 +137,7 @@ static bool take_act_of_view(native_ir *ir, int i)
         (item->kind != NATIVE_ITEM_CONV && item->kind != NATIVE_ITEM_DEPTHWISE))
         return false;
     next = follower(ir, (int)(view - ir->items));
-    if (!can_take_act(item, next))
+    if (!can_take_act(ir, item, next))
         return false;
     item->act = next->act;
     take(ir, (int)(view - ir->items), next);

@@ -8,6 +8,7 @@
 #include "int8_narrow.h"
 #include "int8_product.h"
 #include "int8_winograd.h"
+#include "pixel_rows.h"
 
 typedef struct integer {
     const tfr_plugin_device *device;
@@ -25,6 +26,10 @@ typedef struct integer {
     bool has_with, depthwise, by_winograd, is_narrow;
     bool blocked;           /* of float32, made in shared memory first */
     bool turned;            /* of int32 with the pixels of a channel together: the same */
+    bool has_act, in_parts; /* blocked: in_parts of rows, without shared memory */
+    native_act act;         /* that the finish does not do */
+    int64_t rows;           /* of a part */
+    uint64_t rows_at;       /* in scratch memory: those of a part */
     uint64_t scratch_bytes; /* in front of computed scales */
     int32_t w_zero;         /* depthwise, by_winograd, is_narrow: of all, or of each channel */
     const int32_t *w_zeros;
@@ -88,24 +93,51 @@ static void run_units(const void *params, const native_bases *bases, int64_t beg
         native_int8_run(&c->product, &args, bases->scratch, begin, end);
 }
 
-/* Rows of channels to blocks of them. Numbers count samples, in them blocks. */
+/* n rows of channels to blocks of them, from row `row` on, with what is done to each number. */
+static void put_blocks(const integer *c, const float *rows, int64_t row, int64_t n, float *to)
+{
+    const int64_t lanes = c->device->isa->lanes, step = c->pixels * lanes;
+    int64_t some;
+
+    for (; n > 0; n -= some, row += some, rows += some * c->channels) {
+        const int64_t sample = row / c->pixels, first = row % c->pixels;
+        float *at = to + sample * c->blocks * step + first * lanes;
+        some = c->pixels - first < n ? c->pixels - first : n;
+        native_rows_to_blocks(rows, c->channels, some, at, step, lanes);
+        for (int64_t k = 0; k < c->blocks && c->has_act; k++, at += step)
+            c->device->isa->act(&c->act, at, at, some * lanes);
+    }
+}
+
+/* From all rows. Numbers count parts of them. */
 static void run_blocks(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const integer *c = params;
-    const int64_t lanes = c->device->isa->lanes;
+    const int64_t row = begin * c->rows, last = end * c->rows;
     const float *rows = (const float *)(const void *)bases->shared;
-    float *to = native_at(bases, &c->to);
 
+    put_blocks(c, rows + row * c->channels, row, (last < c->shape.m ? last : c->shape.m) - row,
+               native_at(bases, &c->to));
+}
+
+/* Parts of the rows, which are put into blocks while they are in the caches. */
+static void run_parts(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const integer *c = params;
+    native_int8_args args = args_of(c, bases, NULL);
+    float *rows = (float *)(void *)(bases->scratch + c->rows_at);
+
+    set_computed(c, bases, &args);
+    args.c = rows;
     for (; begin < end; begin++) {
-        const int64_t sample = begin / c->blocks, first = begin % c->blocks * lanes;
-        const int64_t some = c->channels - first < lanes ? c->channels - first : lanes;
-        const float *from = rows + sample * c->pixels * c->channels + first;
-        float *at = to + begin * c->pixels * lanes;
-        int64_t i;
-        for (i = 0; i < c->pixels; i++, from += c->channels, at += lanes) {
-            memcpy(at, from, (size_t)some * sizeof *at);
-            memset(at + some, 0, (size_t)(lanes - some) * sizeof *at);
-        }
+        const int64_t row = begin * c->rows, left = c->shape.m - row;
+        const int64_t n = left < c->rows ? left : c->rows;
+        args.row_of_c = row;
+        if (c->depthwise)
+            native_int8_depthwise_run(&c->device->int8_cpu, &c->shape, &args, row, row + n);
+        else
+            native_int8_run_rows(&c->product, &args, bases->scratch, row, n);
+        put_blocks(c, rows, row, n, native_at(bases, &c->to));
     }
 }
 
@@ -365,6 +397,66 @@ static void set_refs(native_planner *p, integer *c, const native_item *item)
         native_need_scratch(p, c->scratch_bytes + (uint64_t)c->shape.n * sizeof(float));
 }
 
+enum { PART_OF_ROWS = 128 << 10 /* bytes */, LEAST_ROWS = 48 };
+
+/* Whether enough parts can be cut for all threads. */
+static bool cut_rows(native_planner *p, integer *c)
+{
+    const int64_t threads = p->lanes > 1 ? p->ir->device->threads : 1;
+    const int64_t row = c->shape.n * (int64_t)sizeof(float), m = c->shape.m;
+    int64_t most = c->depthwise ? 512 : c->product.row_block;
+
+    if (threads > 1 && most > (m + 4 * threads - 1) / (4 * threads))
+        most = (m + 4 * threads - 1) / (4 * threads);
+    c->rows = PART_OF_ROWS / row > LEAST_ROWS ? PART_OF_ROWS / row : LEAST_ROWS;
+    c->rows = c->rows < most ? c->rows : most;
+    if (c->groups || c->is_narrow || c->by_winograd || (threads > 1 && most < LEAST_ROWS)) {
+        c->rows = LEAST_ROWS;
+        return false;
+    }
+    c->rows_at = p->scratch;
+    native_need_scratch(p, c->rows_at + (uint64_t)(c->rows * row));
+    return true;
+}
+
+/* What is made of float32 goes to blocks. */
+static void plan_blocks(native_planner *p, integer *c, const native_item *item, int64_t units,
+                        double flops)
+{
+    const native_value *y = &p->ir->values[item->output];
+    int64_t parts;
+
+    c->has_act = item->act.kind != NATIVE_ACT_NONE && item->act.kind != NATIVE_ACT_CLIP;
+    c->act = item->act;
+    c->channels = c->shape.n;
+    c->blocks = (c->channels + p->isa->lanes - 1) / p->isa->lanes;
+    c->pixels = y->dims[2] * y->dims[3];
+    c->in_parts = cut_rows(p, c);
+    parts = (c->shape.m + c->rows - 1) / c->rows;
+    if (c->in_parts) {
+        native_add_run(p, run_parts, c, parts, flops / 100.0)->flops = flops;
+        return;
+    }
+    native_need_shared(p, (uint64_t)(c->shape.m * c->shape.n) * sizeof(float));
+    native_add_run(p, run_units, c, units, flops / 100.0)->flops = flops;
+    native_add_run(p, run_blocks, c, parts, (double)native_count(p, y) * 0.5);
+}
+
+/* Sums that stay as they are go to the pixels of each channel. */
+static void plan_turned(native_planner *p, integer *c, const native_item *item, int64_t units,
+                        double flops)
+{
+    const native_value *y = &p->ir->values[item->output];
+
+    c->turned = true;
+    c->channels = c->shape.n;
+    c->pixels = y->dims[2] * y->dims[3];
+    native_need_shared(p, (uint64_t)(c->shape.m * c->shape.n) * sizeof(int32_t));
+    native_add_run(p, run_units, c, units, flops / 100.0)->flops = flops;
+    native_add_run(p, run_turned, c, native_first_dim(p, y) * c->channels,
+                   (double)native_count(p, y) * 0.5);
+}
+
 /* What it is computed with; how many units there are. */
 static int64_t choose_way(native_planner *p, integer *c, const native_item *item)
 {
@@ -428,16 +520,10 @@ void native_plan_integer(native_planner *p, const native_item *item)
         pack(p, c, item);
     flops = 2.0 * (double)c->shape.m * (double)c->shape.n * (double)c->shape.k;
     c->blocked = y->blocked && y->dtype == TFR_DTYPE_F32;
-    c->turned = y->dtype == TFR_DTYPE_I32 && item->kind != NATIVE_ITEM_PRODUCT;
-    if (c->blocked || c->turned)
-        native_need_shared(p, (uint64_t)(c->shape.m * c->shape.n) * sizeof(float));
-    native_add_run(p, run_units, c, units, flops / 100.0)->flops = flops;
-    if (!c->blocked && !c->turned)
-        return;
-    c->channels = c->shape.n;
-    c->blocks = (c->shape.n + p->isa->lanes - 1) / p->isa->lanes;
-    c->pixels = y->dims[2] * y->dims[3];
-    native_add_run(p, c->turned ? run_turned : run_blocks, c,
-                   native_first_dim(p, y) * (c->turned ? c->channels : c->blocks),
-                   (double)native_count(p, y) * 0.5);
+    if (c->blocked)
+        plan_blocks(p, c, item, units, flops);
+    else if (y->dtype == TFR_DTYPE_I32 && item->kind != NATIVE_ITEM_PRODUCT)
+        plan_turned(p, c, item, units, flops);
+    else
+        native_add_run(p, run_units, c, units, flops / 100.0)->flops = flops;
 }
