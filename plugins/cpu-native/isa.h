@@ -304,10 +304,12 @@ struct native_isa {
                        float *to, int64_t n);
     /* softmax of scale x + mask; mask may be NULL; in place is fine */
     void (*softmax)(const float *x, float scale, const float *mask, float *to, int64_t n);
+    /* softmax of each of the rows of n, one behind the other */
+    void (*softmax_rows)(const float *x, float *to, int64_t rows, int64_t n);
     /* softmax of each of so many columns of n rows, which lie step apart */
     void (*softmax_columns)(const float *x, int64_t step, float *to, int64_t n, int64_t columns);
-    /* the logarithms of these, of softmax of x */
-    void (*log_softmax)(const float *x, float *to, int64_t n);
+    /* the logarithms of these */
+    void (*log_softmax)(const float *x, float *to, int64_t rows, int64_t n);
     void (*log_softmax_columns)(const float *x, int64_t step, float *to, int64_t n,
                                 int64_t columns);
     /* to = factor y (dy - sum(dy y)) */

@@ -587,6 +587,7 @@ const native_isa ISA_TABLE = {
     .binary = binary_loop,
     .layer_norm = layer_norm,
     .softmax = softmax,
+    .softmax_rows = softmax_rows,
     .softmax_columns = softmax_columns,
     .log_softmax = log_softmax,
     .log_softmax_columns = log_softmax_columns,

@@ -25,14 +25,15 @@ static void run_rows(const void *params, const native_bases *bases, int64_t begi
     float *to = native_at(bases, &r->to);
     int64_t i;
 
-    for (i = begin; i < end; i++) {
-        if (r->softmax)
-            r->isa->softmax(from + i * r->n, 1.0f, NULL, to + i * r->n, r->n);
-        else
-            r->isa->layer_norm(from + i * r->n, native_at(bases, &r->scale),
-                               r->has_shift ? native_at(bases, &r->shift) : NULL, r->epsilon,
-                               to + i * r->n, r->n);
+    if (r->softmax || r->logarithm) {
+        (r->logarithm ? r->isa->log_softmax : r->isa->softmax_rows)(
+            from + begin * r->n, to + begin * r->n, end - begin, r->n);
+        return;
     }
+    for (i = begin; i < end; i++)
+        r->isa->layer_norm(from + i * r->n, native_at(bases, &r->scale),
+                           r->has_shift ? native_at(bases, &r->shift) : NULL, r->epsilon,
+                           to + i * r->n, r->n);
 }
 
 static void run_short(const void *params, const native_bases *bases, int64_t begin, int64_t end)
@@ -49,16 +50,6 @@ static void run_short(const void *params, const native_bases *bases, int64_t beg
                                                                                r->n, n);
         r->isa->transpose(turned, n, to + begin * r->n, r->n, r->n, n);
     }
-}
-
-static void run_log_softmax(const void *params, const native_bases *bases, int64_t begin,
-                            int64_t end)
-{
-    const rows *r = params;
-
-    for (; begin < end; begin++)
-        r->isa->log_softmax((const float *)native_at(bases, &r->from) + begin * r->n,
-                            (float *)native_at(bases, &r->to) + begin * r->n, r->n);
 }
 
 /* The order of sums is that of the way, which the number of samples does not choose. */
@@ -80,7 +71,7 @@ void native_plan_log_softmax(native_planner *p, const native_item *item)
     r->to = native_ref_of(p, item->output);
     r->logarithm = true;
     r->n = y->dims[y->rank - 1];
-    native_add_run(p, is_short(r) ? run_short : run_log_softmax, r, n / r->n, (double)n);
+    native_add_run(p, is_short(r) ? run_short : run_rows, r, n / r->n, (double)n);
 }
 
 void native_plan_rows(native_planner *p, const native_item *item)

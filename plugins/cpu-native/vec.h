@@ -12,6 +12,7 @@
  *   V_LESS(x, y, a, b)      x < y ? a : b
  *   V_SCALE(x, n)           x 2^n for whole n; V_SCALE_NORMAL is cheaper, for n from -126 on,
  *                           and may be infinite from 128 on
+ *   V_POWER_OF_SHIFTED(x)   2^n of x = n + 1.5 * 2^23, n from -126 to 127
  *   V_PARTS(x, n)           the m of x = m 2^*n, for positive normal x: from a root of 1/2 up to
  *                           one of 2
  *
@@ -27,19 +28,24 @@
  * exp(x) = p 2^n: x = n ln 2 + r, and p for e^r is 1 + r + r^2 q(r), whose q was fitted here to the
  * smallest greatest relative error, 3e-9: all of it is within 1 ulp.
  */
-static inline vec v_exp_parts(vec x, vec *n)
+static inline vec v_exp_near(vec x, vec n)
 {
     vec r, p;
 
-    *n = V_ROUND(V_MUL(x, V_ALL(1.44269504f)));
-    r = V_FNMA(*n, V_ALL(0.693145752f), x);
-    r = V_FNMA(*n, V_ALL(1.42860677e-6f), r);
+    r = V_FNMA(n, V_ALL(0.693145752f), x);
+    r = V_FNMA(n, V_ALL(1.42860677e-6f), r);
     p = V_FMA(r, V_ALL(0.00138143203f), V_ALL(0.00836885109f));
     p = V_FMA(p, r, V_ALL(0.0416684011f));
     p = V_FMA(p, r, V_ALL(0.166665195f));
     p = V_FMA(p, r, V_ALL(0.499999934f));
     p = V_FMA(p, r, V_ALL(1.0f));
     return V_FMA(p, r, V_ALL(1.0f));
+}
+
+static inline vec v_exp_parts(vec x, vec *n)
+{
+    *n = V_ROUND(V_MUL(x, V_ALL(1.44269504f)));
+    return v_exp_near(x, *n);
 }
 
 static inline vec v_exp(vec x)
@@ -58,14 +64,24 @@ static inline vec v_exp_normal(vec x)
     return V_SCALE_NORMAL(p, n);
 }
 
-/*
- * The same, but 0 where it would be no normal number, which processors take a hundred times longer
- * for: a mask makes a row of softmax full of them.
- */
+/* The same, but 0 where it would be no normal number. */
 static inline vec v_exp_or_0(vec x)
 {
     const vec least = V_ALL(-87.3365f);
     return V_LESS(x, least, V_ZERO(), v_exp_normal(x));
+}
+
+/*
+ * Of x up to 0: 0 where it would be no normal number, which processors take a hundred times longer
+ * for: a mask makes a row of softmax full of them. Adding 1.5 * 2^23 rounds to whole numbers, whose
+ * lowest bits are those of the sum.
+ */
+static inline vec v_exp_below_0(vec x)
+{
+    const vec magic = V_ALL(0x1.8p23f), least = V_ALL(-87.3365f);
+    const vec shifted = V_FMA(x, V_ALL(1.44269504f), magic);
+    const vec p = v_exp_near(x, V_SUB(shifted, magic));
+    return V_LESS(x, least, V_ZERO(), V_MUL(p, V_POWER_OF_SHIFTED(shifted)));
 }
 
 /* 0 where it would be no normal number. */
@@ -82,7 +98,8 @@ static inline vec v_sigmoid(vec x)
 static inline vec v_tanh(vec x)
 {
     const vec a = V_MIN(V_ALL(10.0f), V_ABS(x)), one = V_ALL(1.0f);
-    const vec n = V_ROUND(V_MUL(a, V_ALL(2.88539008f)));
+    const vec magic = V_ALL(0x1.8p23f), shifted = V_FMA(a, V_ALL(2.88539008f), magic);
+    const vec n = V_SUB(shifted, magic);
     vec r = V_FNMA(n, V_ALL(0.346572876f), a), p, e;
 
     r = V_FNMA(n, V_ALL(7.14303385e-7f), r);
@@ -91,7 +108,7 @@ static inline vec v_tanh(vec x)
     p = V_FMA(p, r, V_ALL(0.666661707f));
     p = V_FMA(p, r, one);
     p = V_FMA(V_MUL(r, r), p, r);
-    e = V_SCALE_NORMAL(one, n);
+    e = V_POWER_OF_SHIFTED(shifted);
     e = V_FMA(e, p, V_FMA(e, V_ALL(0.5f), V_ALL(-0.5f)));
     return V_SIGN(V_DIV(e, V_ADD(e, one)), x);
 }
@@ -118,7 +135,7 @@ static inline vec v_erf(vec x)
     q = V_FMA(q, a, V_ALL(-0.10529445f));
     q = V_FMA(q, a, V_ALL(-0.63560927f));
     q = V_FMA(q, a, V_ALL(-1.1285552f));
-    q = V_SIGN(V_SUB(V_ALL(1.0f), v_exp_normal(V_MUL(q, a))), x);
+    q = V_SIGN(V_SUB(V_ALL(1.0f), v_exp_below_0(V_MUL(q, a))), x);
     return V_LESS(a, V_ALL(0.92f), p, q);
 }
 

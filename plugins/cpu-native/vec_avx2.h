@@ -66,8 +66,14 @@ static inline vec v_scale(vec x, vec n)
     __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
     return V_MUL(V_MUL(x, power_of_2(half)), power_of_2(_mm256_sub_epi32(whole, half)));
 }
-#define V_SCALE(x, n)        v_scale(x, n)
-#define V_SCALE_NORMAL(x, n) V_MUL(x, power_of_2(_mm256_cvtps_epi32(n)))
+static inline vec v_power_of_shifted(vec x)
+{
+    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_slli_epi32(_mm256_castps_si256(x), 23),
+                                                _mm256_set1_epi32(0x3f800000)));
+}
+#define V_POWER_OF_SHIFTED(x) v_power_of_shifted(x)
+#define V_SCALE(x, n)         v_scale(x, n)
+#define V_SCALE_NORMAL(x, n)  V_MUL(x, power_of_2(_mm256_cvtps_epi32(n)))
 
 static inline vec v_parts(vec x, vec *n)
 {
@@ -121,6 +127,5 @@ static inline void v_store_some(float *p, int64_t n, vec v)
 #define V_LOAD_SOME(p, n)     _mm256_maskload_ps(p, some_mask(n))
 #define V_STORE_SOME(p, n, v) v_store_some(p, n, v)
 /* the first n lanes of v, and zeros or others */
-#define V_SOME_OR(v, n, x) \
-    _mm256_blendv_ps(_mm256_set1_ps(x), v, _mm256_castsi256_ps(some_mask(n)))
+#define V_SOME_OR(v, n, x)   _mm256_blendv_ps(_mm256_set1_ps(x), v, _mm256_castsi256_ps(some_mask(n)))
 #define V_LOAD_SOME_OF(v, n) V_SOME_OR(v, n, 0.0f)

@@ -46,6 +46,9 @@ typedef __m512 vec;
                                                   _mm512_castps_si512(y), _mm512_castps_si512(x),  \
                                                   0xca))
 /* x * 2^n for whole n */
+#define V_POWER_OF_SHIFTED(x)                                                                      \
+    _mm512_castsi512_ps(_mm512_add_epi32(_mm512_slli_epi32(_mm512_castps_si512(x), 23),            \
+                                         _mm512_set1_epi32(0x3f800000)))
 #define V_SCALE(x, n)         _mm512_scalef_ps(x, n)
 #define V_SCALE_NORMAL(x, n)  _mm512_scalef_ps(x, n)
 #define V_PARTS(x, n)         v_parts(x, n)
@@ -55,8 +58,7 @@ typedef __m512 vec;
 #define V_LOAD_SOME(p, n)     _mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), p)
 #define V_STORE_SOME(p, n, v) _mm512_mask_storeu_ps(p, (__mmask16)((1u << (n)) - 1), v)
 /* the first n lanes of v, and zeros or others */
-#define V_SOME_OR(v, n, x) \
-    _mm512_mask_blend_ps((__mmask16)((1u << (n)) - 1), _mm512_set1_ps(x), v)
+#define V_SOME_OR(v, n, x)   _mm512_mask_blend_ps((__mmask16)((1u << (n)) - 1), _mm512_set1_ps(x), v)
 #define V_LOAD_SOME_OF(v, n) _mm512_maskz_mov_ps((__mmask16)((1u << (n)) - 1), v)
 
 static inline vec v_parts(vec x, vec *n)
