@@ -9,7 +9,7 @@
  */
 #include "elementwise.h"
 
-enum { SPAN_BLOCK = 64, SUM_BLOCK = 256 };
+enum { SPAN_BLOCK = 64, SUM_BLOCK = 256, SUM_GROUP = 16 };
 
 #if defined(__clang__)
 #define EACH_ALONE
@@ -112,46 +112,67 @@ enum { SPAN_BLOCK = 64, SUM_BLOCK = 256 };
                   to[j] = has_high && x > high ? high : x);                                        \
     }
 
+/* n times, most of them in loops of known length. */
+#define SPAN_GROUPS(n, ...)                                                                        \
+    do {                                                                                           \
+        int64_t block = 0, j;                                                                      \
+        for (; block + SUM_GROUP <= (n); block += SUM_GROUP) {                                     \
+            EACH_ALONE for (int k = 0; k < SUM_GROUP; k++)                                         \
+            {                                                                                      \
+                j = block + k;                                                                     \
+                __VA_ARGS__;                                                                       \
+            }                                                                                      \
+        }                                                                                          \
+        for (j = block; j < (n); j++) {                                                            \
+            __VA_ARGS__;                                                                           \
+        }                                                                                          \
+    } while (0)
+
 /* Sum and Mean, in double from the first operand to the last. */
 #define SUM(op, from, in_type, result, out_type, value)                                            \
     static void span_##op##_##from(const native_span *s)                                           \
     {                                                                                              \
+        const double by = 1.0 / s->n_in;                                                           \
         double sums[SUM_BLOCK];                                                                    \
-        out_type block[SUM_BLOCK];                                                                 \
-        out_type *to = s->to;                                                                      \
-        int64_t at, k, n;                                                                          \
+        out_type block_of[SUM_BLOCK], *to = s->to;                                                 \
+        int64_t at, n;                                                                             \
         int i;                                                                                     \
                                                                                                    \
+        (void)by;                                                                                  \
         for (at = 0; at < s->n; at += n) {                                                         \
             n = s->n - at < SUM_BLOCK ? s->n - at : SUM_BLOCK;                                     \
-            for (k = 0; k < SUM_BLOCK; k++)                                                        \
-                sums[k] = 0.0;                                                                     \
-            for (i = 0; i < s->n_in; i++)                                                          \
+            memset(sums, 0, sizeof sums);                                                          \
+            for (i = 0; i + 1 < s->n_in; i += 2)                                                   \
+                add_two_##from(sums, (const in_type *)s->in[i] + at * s->step[i], s->step[i],      \
+                               (const in_type *)s->in[i + 1] + at * s->step[i + 1],                \
+                               s->step[i + 1], n);                                                 \
+            if (i < s->n_in)                                                                       \
                 add_to_##from(sums, (const in_type *)s->in[i] + at * s->step[i], s->step[i], n);   \
-            for (k = 0; n == SUM_BLOCK && k < SUM_BLOCK; k++) {                                    \
-                const double x = sums[k];                                                          \
-                block[k] = (out_type)(value);                                                      \
-            }                                                                                      \
-            for (k = 0; n < SUM_BLOCK && k < n; k++) {                                             \
-                const double x = sums[k];                                                          \
-                block[k] = (out_type)(value);                                                      \
-            }                                                                                      \
-            memcpy(to + at, block, (size_t)n * sizeof *to);                                        \
+            SPAN_GROUPS(n, const double x = sums[j]; block_of[j] = (out_type)(value));             \
+            memcpy(to + at, block_of, (size_t)n * sizeof *to);                                     \
         }                                                                                          \
     }
 
 #define ADD_TO(from, in_type)                                                                      \
     static void add_to_##from(double *sums, const in_type *p, int step, int64_t n)                 \
     {                                                                                              \
-        int64_t k;                                                                                 \
+        const double x = *p;                                                                       \
                                                                                                    \
-        if (step == 1 && n == SUM_BLOCK) {                                                         \
-            for (k = 0; k < SUM_BLOCK; k++)                                                        \
-                sums[k] += p[k];                                                                   \
-            return;                                                                                \
+        if (step)                                                                                  \
+            SPAN_GROUPS(n, sums[j] += p[j]);                                                       \
+        else                                                                                       \
+            SPAN_GROUPS(n, sums[j] += x);                                                          \
+    }                                                                                              \
+                                                                                                   \
+    static void add_two_##from(double *sums, const in_type *p, int p_step, const in_type *q,       \
+                               int q_step, int64_t n)                                              \
+    {                                                                                              \
+        if (p_step && q_step) {                                                                    \
+            SPAN_GROUPS(n, sums[j] = sums[j] + p[j] + q[j]);                                       \
+        } else {                                                                                   \
+            add_to_##from(sums, p, p_step, n);                                                     \
+            add_to_##from(sums, q, q_step, n);                                                     \
         }                                                                                          \
-        for (k = 0; k < n; k++)                                                                    \
-            sums[k] += p[k * step];                                                                \
     }
 
 ADD_TO(F32, float)

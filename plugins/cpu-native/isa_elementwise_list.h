@@ -94,7 +94,8 @@
     X(VECTORS, Log, F32, float, F32, float, v_log)                                                 \
     FLOATS(X, FOLD, Max, (y > x) | (y != y) ? y : x)                                               \
     INTEGERS(X, FOLD, Max, y > x ? y : x)                                                          \
-    FLOATS(X, SUM, Mean, x / s->n_in)                                                              \
+    X(SUM, Mean, F32, float, F32, float, x *by)                                                    \
+    X(SUM, Mean, F64, double, F64, double, x / s->n_in)                                            \
     FLOATS(X, FOLD, Min, (y < x) | (y != y) ? y : x)                                               \
     INTEGERS(X, FOLD, Min, y < x ? y : x)                                                          \
     X(QUOTIENT, Mod, I32, int32_t, I32, int32_t, rest_I32(x, y, s->mode != 0))                     \
