@@ -57,7 +57,7 @@
     LOGIC(X, And, (x != 0) & (y != 0))                                                             \
     VECTOR_MATH(X, Asin, v_asin, asin)                                                             \
     CALCULATED_MATH(X, Asinh, area_sine, asinh)                                                    \
-    CALCULATED_MATH(X, Atan, arc_tangent, atan)                                                    \
+    VECTOR_MATH(X, Atan, v_atan, atan)                                                             \
     CALCULATED_MATH(X, Atanh, area_tangent, atanh)                                                 \
     SHIFT(X, U8, uint8_t, 8)                                                                       \
     SHIFT(X, U16, uint16_t, 16)                                                                    \

@@ -67,30 +67,6 @@ static inline double exponential(double x, bool exact)
     return p;
 }
 
-/* atan x = pi / 2 - atan 1 / x = pi / 4 + atan (x - 1) / (x + 1); the series up to tan pi / 8 */
-static inline double arc_tangent(double x)
-{
-    const double t = fabs(x), inverse = 1.0 / t, u = either(t > 1.0, inverse, t);
-    const double turned = (u - 1.0) / (u + 1.0), v = either(u > 0.41421356237309504880, turned, u);
-    const double quarter = u > 0.41421356237309504880 ? 0.78539816339744830962 : 0.0, q = v * v;
-    double p = 1.0 / 25.0, near, rest;
-
-    p = 1.0 / 23.0 - p * q;
-    p = 1.0 / 21.0 - p * q;
-    p = 1.0 / 19.0 - p * q;
-    p = 1.0 / 17.0 - p * q;
-    p = 1.0 / 15.0 - p * q;
-    p = 1.0 / 13.0 - p * q;
-    p = 1.0 / 11.0 - p * q;
-    p = 1.0 / 9.0 - p * q;
-    p = 1.0 / 7.0 - p * q;
-    p = 1.0 / 5.0 - p * q;
-    p = 1.0 / 3.0 - p * q;
-    near = quarter + (v - v * q * p);
-    rest = 1.57079632679489661923 - near;
-    return copysign(either(t > 1.0, rest, near), x);
-}
-
 static inline double tangent(double x)
 {
     return sine(x) / cosine(x);
@@ -166,7 +142,7 @@ static inline double power_of(double x, double y)
     return exponential(either(z > 700.0, 700.0, z), false);
 }
 
-static const function_of arc_tangent_of = {atan, INFINITY}, tangent_of = {tan, 0x1p19f};
+static const function_of tangent_of = {tan, 0x1p19f};
 static const function_of hyperbolic_sine_of = {sinh, INFINITY};
 static const function_of hyperbolic_cosine_of = {cosh, INFINITY};
 static const function_of area_tangent_of = {atanh, INFINITY};
