@@ -331,7 +331,10 @@ TEST(einsum_is_a_product_in_the_program)
         "out Einsum{equation=abcd,def>abcef}(x,u)",
         "out Einsum{equation=abcd,deb>acbe}(x,v)",
         "out Einsum{equation=abcd,ae>ecbda}(x,Einsum{equation=abcd,abcd>ad}(x,x))",
-        "out Einsum{equation=abcd>dacb}(x)"};
+        "out Einsum{equation=abcd>dacb}(x)",
+        "out Einsum{equation=abcd>ac}(x)",
+        "out Einsum{equation=abcd>db}(z)",
+        "out Mul(Einsum{equation=abcd>}(x),Einsum{equation=abcd>a}(z))"};
     char text[2000];
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         snprintf(text, sizeof text,

@@ -4,7 +4,8 @@
  * result keeps count matrices, those that the result lacks are summed over, the others are rows of
  * the first operand and columns of the second. So an item is up to three transpositions, views that
  * put letters of one kind together, and a product; what follows may leave out any of them. Einsum
- * of one operand is a transposition. The core has written "..." as letters.
+ * of one operand is a sum over the letters that the result lacks, and a transposition. The core has
+ * written "..." as letters.
  */
 #include "program.h"
 
@@ -123,6 +124,18 @@ static bool dims_agree(const tfr_call *call, const equation *e)
     return true;
 }
 
+/* Whether a term has all letters of another one. */
+static bool covers(const term *t, const term *other)
+{
+    int i;
+
+    for (i = 0; i < other->n; i++) {
+        if (place_of(t, other->letters[i]) < 0)
+            return false;
+    }
+    return true;
+}
+
 static bool read_equation(const tfr_call *call, equation *e, bool *turned)
 {
     memset(e, 0, sizeof *e);
@@ -134,7 +147,7 @@ static bool read_equation(const tfr_call *call, equation *e, bool *turned)
         e->in[0] = e->in[1];
         e->in[1] = first;
     }
-    return call->n_inputs == 1 ? e->in[0].n == e->out.n : sort_letters(e);
+    return call->n_inputs == 1 ? covers(&e->in[0], &e->out) : sort_letters(e);
 }
 
 bool native_einsum_form(const tfr_call *call)
@@ -369,6 +382,37 @@ static void make_product(const maker *m, const equation *e, const int *inputs, i
     turn(m, view(m, product, order.n, whole), &order, &e->out, output);
 }
 
+/* Of one operand: what the result lacks is summed over, what is left is turned. */
+static void make_sum(const maker *m, const equation *e, int input, int output)
+{
+    native_value v = m->ir->values[input];
+    const bool whole = e->in[0].n == e->out.n;
+    native_item *item;
+    term left = {.n = 0};
+    uint32_t axes = 0;
+    bool direct;
+    int i, sum;
+
+    for (i = 0; i < e->in[0].n; i++) {
+        if (place_of(&e->out, e->in[0].letters[i]) < 0) {
+            axes |= 1u << i;
+        } else {
+            v.dims[left.n] = m->ir->values[input].dims[i];
+            append(&left, e->in[0].letters[i]);
+        }
+    }
+    direct = memcmp(left.letters, e->out.letters, (size_t)left.n) == 0;
+    if (!whole) {
+        v.rank = left.n;
+        sum = direct ? output : native_new_value(m->ir, &v);
+        item = add_item(m, NATIVE_ITEM_FOLD, input);
+        item->axes = axes;
+        item->output = input = sum;
+    }
+    if (whole || !direct)
+        turn(m, input, &left, &e->out, output);
+}
+
 void native_read_einsum(native_ir *ir, int at)
 {
     const native_item of = ir->items[at];
@@ -385,7 +429,7 @@ void native_read_einsum(native_ir *ir, int at)
     }
     ir->n_items--;
     if (of.n_inputs == 1)
-        turn(&m, inputs[0], &e.in[0], &e.out, of.output);
+        make_sum(&m, &e, inputs[0], of.output);
     else if (!multiply_by_known(&m, &e, inputs, of.output))
         make_product(&m, &e, inputs, of.output);
 }

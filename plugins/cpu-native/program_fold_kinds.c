@@ -4,7 +4,9 @@
 
 #include <string.h>
 
+/* Einsum's of one operand have no axes by name, but those of their items. */
 static const native_reduction kinds[] = {
+    {"Einsum", NATIVE_FOLD_SUM, false, false, false},
     {"GlobalAveragePool", NATIVE_FOLD_SUM, false, false, true},
     {"GlobalMaxPool", NATIVE_FOLD_GREATEST, false, false, false},
     {"ReduceL1", NATIVE_FOLD_ABS, false, false, false},
