@@ -6,7 +6,11 @@
  */
 #include "grid_sample.h"
 
-enum { PART = 4 * 1024 /* numbers of a thread, at least */ };
+enum {
+    PART = 4 * 1024, /* numbers of a thread, at least */
+    COLUMNS = 256,   /* of the grid, at a time */
+    GROUP = 8        /* of these, for compilers that make vectors of loops of known length */
+};
 
 typedef struct state {
     int32_t R;
@@ -35,35 +39,82 @@ static double place_of(const state *s, int64_t o, int64_t D)
     return (double)(2 * o + 1) / (double)D - 1;
 }
 
+/* What row `begin` of the grid adds to each coordinate, and what the innermost place is times. */
+static void read_row(const work *w, int64_t begin, double *shift, double *slope)
+{
+    const state *s = w->s;
+    const int32_t R = s->R;
+    int64_t rest = begin, index[3] = {0};
+    int32_t d, r;
+
+    for (d = R - 1; d >= 1; rest /= s->dims[d--])
+        index[d - 1] = rest % s->dims[d];
+    for (r = 0; r < R; r++) { /* rest is n */
+        const int64_t row = (rest * R + r) * (R + 1);
+        slope[r] = get(w, row);
+        shift[r] = get(w, row + R);
+        for (d = 1; d < R; d++)
+            shift[r] += get(w, row + d) * place_of(s, index[R - 1 - d], s->dims[R - d]);
+    }
+}
+
+/* Pairs of float32, in loops of known length. */
+static void fill_pairs(const double *shift, const double *slope, const double *place, int64_t n,
+                       float *to)
+{
+    const double x = shift[0], y = shift[1], x_slope = slope[0], y_slope = slope[1];
+    int64_t o;
+    int k;
+
+    for (o = 0; o + GROUP <= n; o += GROUP) {
+        for (k = 0; k < GROUP; k++) {
+            to[2 * (o + k)] = (float)(x + x_slope * place[o + k]);
+            to[2 * (o + k) + 1] = (float)(y + y_slope * place[o + k]);
+        }
+    }
+    for (; o < n; o++) {
+        to[2 * o] = (float)(x + x_slope * place[o]);
+        to[2 * o + 1] = (float)(y + y_slope * place[o]);
+    }
+}
+
+static void fill(const state *s, const double *shift, const double *slope, const double *place,
+                 int64_t n, void *to)
+{
+    int64_t o, at = 0;
+    int32_t r;
+
+    for (o = 0; o < n; o++) {
+        for (r = 0; r < s->R; r++, at++) {
+            const double sum = shift[r] + slope[r] * place[o];
+            if (s->wide)
+                ((double *)to)[at] = sum;
+            else
+                ((float *)to)[at] = (float)sum;
+        }
+    }
+}
+
+/* The places of some columns at a time, for each has a quotient. */
 static void run_rows(void *user, int64_t begin, int64_t end)
 {
     const work *w = user;
     const state *s = w->s;
-    const int32_t R = s->R;
-    const int64_t W = s->dims[R];
+    const int64_t W = s->dims[s->R], bytes = s->R * (s->wide ? 8 : 4);
+    double place[COLUMNS], shift[3], slope[3];
+    int64_t first, n, o, i;
 
-    for (; begin < end; begin++) {
-        double shift[3], slope[3];
-        int64_t o, rest = begin, at = begin * W * R, index[3] = {0};
-        int32_t d, r;
-        for (d = R - 1; d >= 1; rest /= s->dims[d--])
-            index[d - 1] = rest % s->dims[d];
-        for (r = 0; r < R; r++) { /* rest is n */
-            const int64_t row = (rest * R + r) * (R + 1);
-            slope[r] = get(w, row);
-            shift[r] = get(w, row + R);
-            for (d = 1; d < R; d++)
-                shift[r] += get(w, row + d) * place_of(s, index[R - 1 - d], s->dims[R - d]);
-        }
-        for (o = 0; o < W; o++) {
-            const double place = place_of(s, o, W);
-            for (r = 0; r < R; r++, at++) {
-                const double sum = shift[r] + slope[r] * place;
-                if (s->wide)
-                    ((double *)w->to)[at] = sum;
-                else
-                    ((float *)w->to)[at] = (float)sum;
-            }
+    for (first = 0; first < W; first += n) {
+        n = W - first < COLUMNS ? W - first : COLUMNS;
+        for (o = 0; o < n; o++)
+            place[o] = place_of(s, first + o, W);
+        for (i = begin; i < end; i++) {
+            char *to = (char *)w->to + (i * W + first) * bytes;
+            read_row(w, i, shift, slope);
+            if (s->R == 2 && !s->wide)
+                fill_pairs(shift, slope, place, n, (float *)(void *)to);
+            else
+                fill(s, shift, slope, place, n, to);
         }
     }
 }
