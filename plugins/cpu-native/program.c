@@ -108,6 +108,32 @@ static void end_program(tfr_plugin_device *device, tfr_program *program)
     free(program);
 }
 
+/* The number and what follows it, at `at`; where they end. */
+static char *put(char *at, int number, const char *text)
+{
+    char digits[12], *digit = digits;
+    size_t n = strlen(text);
+
+    do
+        *digit++ = (char)('0' + number % 10);
+    while (number /= 10);
+    while (digit > digits)
+        *at++ = *--digit;
+    memcpy(at, text, n + 1);
+    return at + n;
+}
+
+/* Each program of a cache that grows is described, mostly in these few words: printf's code would
+ * come from memory each time. */
+static void describe_shared(const tfr_program *program, const native_ir *ir, char *text)
+{
+    text = put(text, program->plan.n_runs, " kernels, ");
+    text = put(text, ir->n_fused, " fused, ");
+    text = stpcpy(text, ir->device->isa->name);
+    text = stpcpy(text, ", each shared by ");
+    put(text, ir->device->threads, " threads");
+}
+
 static void describe(const tfr_program *program, const native_ir *ir, uint64_t constant_bytes,
                      tfr_program_info *info)
 {
@@ -139,9 +165,7 @@ static void describe(const tfr_program *program, const native_ir *ir, uint64_t c
                  program->plan.n_runs, ir->n_fused, ir->device->isa->name,
                  (long long)program->plan.samples, (long long)ir->samples, ir->device->threads);
     else
-        snprintf(info->text, sizeof info->text,
-                 "%d kernels, %d fused, %s, each shared by %d threads", program->plan.n_runs,
-                 ir->n_fused, ir->device->isa->name, ir->device->threads);
+        describe_shared(program, ir, info->text);
 }
 
 /* Behind the text, which ends in a number of threads. */
