@@ -73,6 +73,16 @@ TEST(lists_that_are_given_out_have_the_elements_of_the_length)
                   300, 2);
 }
 
+/* The mask is as long as the keys, or it is broadcast. */
+TEST(attention_over_more_keys_is_filled_in)
+{
+    check_lengths("in x ? 4; const e 1 1 1 4; const m 1 1; q = Reshape(Relu(x),[1,1,-1,4]); n = "
+                  "Gather(Shape(x),[0]);"
+                  "out Attention(q,q,q,Expand(0.5,Concat{axis=0}([1],n)));"
+                  "out Attention(e,q,q,m)",
+                  128, 1);
+}
+
 /* Bounds of a Slice of data and of a list: the first are attributes that depend on the length, and
  * nothing that follows from a dim that is inferred may be a formula of others. */
 TEST(nodes_whose_attributes_depend_on_dims_are_inferred)
@@ -160,6 +170,7 @@ TEST(each_failed_request_with_formulas_leaves_a_session_that_runs)
 static const test_case cases[] = {
     CASE(sums_products_and_quotients_of_a_length_are_filled_in),
     CASE(lists_that_are_given_out_have_the_elements_of_the_length),
+    CASE(attention_over_more_keys_is_filled_in),
     CASE(nodes_whose_attributes_depend_on_dims_are_inferred),
     CASE(formulas_of_formulas_are_computed_once),
     CASE(a_dim_that_did_not_move_is_no_formula_of_the_one_that_did),

@@ -44,8 +44,11 @@ static tfr_status check_mask(tfr__infer *in, tfr_err *err, const int64_t full[4]
     if (!m || !m->shape_known)
         return TFR_OK;
     TFR__TRY(tfr__want_rank_min(in, err, 3, 1));
-    if (m->dims[m->rank - 1] < full[3] || full[3] < 0)
-        shape.d[3] = m->dims[m->rank - 1];
+    const int64_t own = m->dims[m->rank - 1];
+    if (own < full[3] || full[3] < 0) {
+        tfr__differ(in, own, full[3]); /* a guess, unless both are one symbol */
+        shape.d[3] = own;
+    }
     return tfr__broadcasts_to(in, err, 3, &shape);
 }
 
@@ -96,6 +99,8 @@ tfr_status tfr__infer_attention(tfr__infer *in, tfr_err *err)
             (long long)Q[0], (long long)Q[1], (long long)Q[2], (long long)Q[3], (long long)K[0],
             (long long)K[1], (long long)K[2], (long long)K[3], (long long)V[0], (long long)V[1],
             (long long)V[2], (long long)V[3]);
+    if (Q[1] < 0 || K[1] < 0 || Q[3] < 0 || V[3] < 0) /* attributes, or what heads divide */
+        in->symbols->guessed = true;
     if (Q[1] >= 0 && K[1] >= 0 && Q[1] % K[1])
         return tfr__infer_fail(in, err, TFR_ESHAPE, "%lld heads of Q are no multiple of %lld of K",
                                (long long)Q[1], (long long)K[1]);
