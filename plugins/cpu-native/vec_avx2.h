@@ -127,5 +127,6 @@ static inline void v_store_some(float *p, int64_t n, vec v)
 #define V_LOAD_SOME(p, n)     _mm256_maskload_ps(p, some_mask(n))
 #define V_STORE_SOME(p, n, v) v_store_some(p, n, v)
 /* the first n lanes of v, and zeros or others */
-#define V_SOME_OR(v, n, x)   _mm256_blendv_ps(_mm256_set1_ps(x), v, _mm256_castsi256_ps(some_mask(n)))
+#define V_SOME_OR(v, n, x) \
+    _mm256_blendv_ps(_mm256_set1_ps(x), v, _mm256_castsi256_ps(some_mask(n)))
 #define V_LOAD_SOME_OF(v, n) V_SOME_OR(v, n, 0.0f)

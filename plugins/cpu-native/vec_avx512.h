@@ -58,7 +58,8 @@ typedef __m512 vec;
 #define V_LOAD_SOME(p, n)     _mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), p)
 #define V_STORE_SOME(p, n, v) _mm512_mask_storeu_ps(p, (__mmask16)((1u << (n)) - 1), v)
 /* the first n lanes of v, and zeros or others */
-#define V_SOME_OR(v, n, x)   _mm512_mask_blend_ps((__mmask16)((1u << (n)) - 1), _mm512_set1_ps(x), v)
+#define V_SOME_OR(v, n, x) \
+    _mm512_mask_blend_ps((__mmask16)((1u << (n)) - 1), _mm512_set1_ps(x), v)
 #define V_LOAD_SOME_OF(v, n) _mm512_maskz_mov_ps((__mmask16)((1u << (n)) - 1), v)
 
 static inline vec v_parts(vec x, vec *n)
