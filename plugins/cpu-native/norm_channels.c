@@ -106,6 +106,9 @@ void native_lrn_supports(const tfr_plugin_device *device, const tfr_call *call, 
     else if (fabsf(tfr_call_float(call, "beta", 0.75f)) > MOST_POWER)
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "powers of up to %g are done here",
                     (double)MOST_POWER);
+    else if (!(tfr_call_float(call, "alpha", 1e-4f) >= 0 && tfr_call_float(call, "bias", 1) >= 0))
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE,
+                    "powers of what may be less than 0 are left to others");
 }
 
 void native_lrn_prepare(native_build *b, const tfr_call *call)
