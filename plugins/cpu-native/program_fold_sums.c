@@ -5,7 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { GROUP = 16 }; /* of numbers, for compilers that make vectors of loops of known length */
+enum {
+    GROUP = 16,     /* of numbers, for compilers that make vectors of loops of known length */
+    NEAR_TERMS = 32 /* of a result that are added by fours, at least */
+};
 
 const int8_t native_fold_bytes[NATIVE_FOLD_TYPES] = {4, 8, 4, 8, 1, 1};
 
@@ -84,10 +87,13 @@ void native_totals_fold_inside(const native_reduction_step *r, native_fold_kind 
     }
 }
 
+/* Fours round three numbers of float32 each, which in a sum of many is less than what its own
+ * result is rounded by, and in one of a few is more: a deviation from a mean would show it. */
 native_fold_kind native_totals_adding(const native_reduction_step *r)
 {
-    return r->kind.fold == NATIVE_FOLD_SUM && r->type == NATIVE_FOLD_F32 ? NATIVE_FOLD_NEAR
-                                                                         : r->kind.fold;
+    return r->kind.fold == NATIVE_FOLD_SUM && r->type == NATIVE_FOLD_F32 && r->terms >= NEAR_TERMS
+               ? NATIVE_FOLD_NEAR
+               : r->kind.fold;
 }
 
 double native_totals_number(const void *p, native_fold_type type, int64_t i)
