@@ -97,38 +97,44 @@ static inline tfr_runtime *cuda_runtime(void)
 
 /* ---- trainings ------------------------------------------------------------------------------- */
 
-static inline tfr_graph *mlp_graph(void)
+static inline tfr_net *new_net(const char *name)
 {
     const int64_t dims[] = {-1, 1, SIDE, SIDE};
     tfr_net *net = NULL;
+    REQUIRE_OK(tfr_net_create(name, dims, 4, TFR_NET_KERAS, 1, &net, &err), &err);
+    return net;
+}
+
+/* Takes over the net. */
+static inline tfr_graph *graph_of(tfr_net *net)
+{
     tfr_graph *graph = NULL;
-    REQUIRE_OK(tfr_net_create("mlp", dims, 4, TFR_NET_KERAS, 1, &net, &err), &err);
-    tfr_net_flatten(net);
-    tfr_net_dense(net, 16, "relu");
-    tfr_net_dense(net, CLASSES, NULL);
     REQUIRE_OK(tfr_net_graph(net, &graph, &err), &err);
     tfr_net_destroy(net);
     return graph;
 }
 
+static inline tfr_graph *mlp_graph(void)
+{
+    tfr_net *net = new_net("mlp");
+    tfr_net_flatten(net);
+    tfr_net_dense(net, 16, "relu");
+    tfr_net_dense(net, CLASSES, NULL);
+    return graph_of(net);
+}
+
 static inline tfr_graph *cnn_graph(void)
 {
     tfr_net *net = NULL;
-    tfr_graph *graph = NULL;
     REQUIRE_OK(tfr_net_create_mnist_cnn(TFR_NET_KERAS, 1, &net, &err), &err);
-    REQUIRE_OK(tfr_net_graph(net, &graph, &err), &err);
-    tfr_net_destroy(net);
-    return graph;
+    return graph_of(net);
 }
 
 /* Of the same kind with few filters, for what does not depend on their number: loops of the CPU
  * compute it, which sanitizers slow down. */
 static inline tfr_graph *small_cnn_graph(void)
 {
-    const int64_t dims[] = {-1, 1, SIDE, SIDE};
-    tfr_net *net = NULL;
-    tfr_graph *graph = NULL;
-    REQUIRE_OK(tfr_net_create("cnn", dims, 4, TFR_NET_KERAS, 1, &net, &err), &err);
+    tfr_net *net = new_net("cnn");
     tfr_net_conv(net, 4, 3, "relu");
     tfr_net_max_pool(net, 2);
     tfr_net_conv(net, 8, 3, "relu");
@@ -137,9 +143,7 @@ static inline tfr_graph *small_cnn_graph(void)
     tfr_net_flatten(net);
     tfr_net_dense(net, 16, "relu");
     tfr_net_dense(net, CLASSES, NULL);
-    REQUIRE_OK(tfr_net_graph(net, &graph, &err), &err);
-    tfr_net_destroy(net);
-    return graph;
+    return graph_of(net);
 }
 
 /* Takes over the graph. */
