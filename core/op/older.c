@@ -50,12 +50,11 @@ static const char *neutral_of(const tfr__op *op, int32_t version)
 {
     if (!*op->domain && strncmp(op->name, "Reduce", 6) == 0)
         return version >= 1 && version < op->compat_version ? "axes+" : NULL;
-    for (size_t i = 0; !*op->domain && i < sizeof versions; i++) {
-        const char *name = tfr__texts_skip(texts, 2 * (uint32_t)i);
+    const char *name = texts;
+    for (size_t i = 0; !*op->domain && i < sizeof versions; i++, name = tfr__texts_skip(name, 2))
         if (strcmp(name, op->name) == 0)
             return version >= versions[i] && version < op->compat_version ? tfr__texts_skip(name, 1)
                                                                           : NULL;
-    }
     return NULL;
 }
 
