@@ -17,20 +17,23 @@ enum { SPAN_BLOCK = 64, SUM_BLOCK = 256, SUM_GROUP = 16 };
 #define EACH_ALONE _Pragma("GCC ivdep")
 #endif
 
-#define SPAN_LOOP(...)                                                                             \
+/* `count` times, most of them in loops of known length. */
+#define SPAN_LOOP_OF(length, count, ...)                                                           \
     do {                                                                                           \
         int64_t block = 0, j;                                                                      \
-        for (; block + SPAN_BLOCK <= s->n; block += SPAN_BLOCK) {                                  \
-            EACH_ALONE for (int k = 0; k < SPAN_BLOCK; k++)                                        \
+        for (; block + (length) <= (count); block += (length)) {                                   \
+            EACH_ALONE for (int k = 0; k < (length); k++)                                          \
             {                                                                                      \
                 j = block + k;                                                                     \
                 __VA_ARGS__;                                                                       \
             }                                                                                      \
         }                                                                                          \
-        for (j = block; j < s->n; j++) {                                                           \
+        for (j = block; j < (count); j++) {                                                        \
             __VA_ARGS__;                                                                           \
         }                                                                                          \
     } while (0)
+#define SPAN_LOOP(...)      SPAN_LOOP_OF(SPAN_BLOCK, s->n, __VA_ARGS__)
+#define SPAN_GROUPS(n, ...) SPAN_LOOP_OF(SUM_GROUP, n, __VA_ARGS__)
 
 /* ---- kinds of rows: the value is an expression of x, y ---- */
 
@@ -112,29 +115,13 @@ enum { SPAN_BLOCK = 64, SUM_BLOCK = 256, SUM_GROUP = 16 };
                   to[j] = has_high && x > high ? high : x);                                        \
     }
 
-/* n times, most of them in loops of known length. */
-#define SPAN_GROUPS(n, ...)                                                                        \
-    do {                                                                                           \
-        int64_t block = 0, j;                                                                      \
-        for (; block + SUM_GROUP <= (n); block += SUM_GROUP) {                                     \
-            EACH_ALONE for (int k = 0; k < SUM_GROUP; k++)                                         \
-            {                                                                                      \
-                j = block + k;                                                                     \
-                __VA_ARGS__;                                                                       \
-            }                                                                                      \
-        }                                                                                          \
-        for (j = block; j < (n); j++) {                                                            \
-            __VA_ARGS__;                                                                           \
-        }                                                                                          \
-    } while (0)
-
 /* Sum and Mean, in double from the first operand to the last. */
 #define SUM(op, from, in_type, result, out_type, value)                                            \
     static void span_##op##_##from(const native_span *s)                                           \
     {                                                                                              \
         const double by = 1.0 / s->n_in;                                                           \
         double sums[SUM_BLOCK];                                                                    \
-        out_type block_of[SUM_BLOCK], *to = s->to;                                                 \
+        out_type values[SUM_BLOCK], *to = s->to;                                                   \
         int64_t at, n;                                                                             \
         int i;                                                                                     \
                                                                                                    \
@@ -148,8 +135,8 @@ enum { SPAN_BLOCK = 64, SUM_BLOCK = 256, SUM_GROUP = 16 };
                                s->step[i + 1], n);                                                 \
             if (i < s->n_in)                                                                       \
                 add_to_##from(sums, (const in_type *)s->in[i] + at * s->step[i], s->step[i], n);   \
-            SPAN_GROUPS(n, const double x = sums[j]; block_of[j] = (out_type)(value));             \
-            memcpy(to + at, block_of, (size_t)n * sizeof *to);                                     \
+            SPAN_GROUPS(n, const double x = sums[j]; values[j] = (out_type)(value));               \
+            memcpy(to + at, values, (size_t)n * sizeof *to);                                       \
         }                                                                                          \
     }
 

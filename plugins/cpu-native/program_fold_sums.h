@@ -43,7 +43,7 @@ typedef union native_totals {
 
 extern const int8_t native_fold_bytes[NATIVE_FOLD_TYPES];
 
-/* The kind that rows are added with: sums of float32 begin in it. */
+/* The kind that rows are added with: sums of many float32 begin by fours. */
 native_fold_kind native_totals_adding(const native_reduction_step *r);
 /* With what changes nothing. */
 void native_totals_begin(native_fold_kind kind, native_fold_type type, native_totals *s, int64_t n);
