@@ -7,7 +7,7 @@
  * between graphs a GPU waits longer than between kernels of one. It is made when the same are asked
  * for again, since making it takes as long as some launches.
  */
-#include "finding.h"
+#include "order.h"
 
 #include <stdlib.h>
 
@@ -46,6 +46,7 @@ static int32_t cuda_begin(tfr_plugin_device *device, tfr_queue *queue, tfr_err *
             device, cuda_driver.cuStreamBeginCapture_v2(queue->stream, TFR_CU_CAPTURE_THREAD_LOCAL),
             err, "capture on %s", device->facts.name);
     queue->is_capturing = status == TFR_OK;
+    queue->order = status == TFR_OK && device->overlaps ? cuda_order_new() : NULL;
     n_captures += status == TFR_OK;
     cuda_leave(device);
     return status;
@@ -117,6 +118,7 @@ static int32_t cuda_end(tfr_plugin_device *device, tfr_queue *queue, tfr_executa
                         tfr_err *err)
 {
     const bool has_notes = queue->recorded != NULL;
+    const bool is_whole = !cuda_order_has_failed(queue->order);
     cuda_recorded *recorded = cuda_finding_recorded(queue, err);
     tfr_cu_graph *graph = NULL;
     bool is_taken = false;
@@ -124,6 +126,8 @@ static int32_t cuda_end(tfr_plugin_device *device, tfr_queue *queue, tfr_executa
 
     n_captures -= queue->is_capturing;
     queue->is_capturing = false;
+    cuda_order_drop(queue->order);
+    queue->order = NULL;
     if (status != TFR_OK) {
         cuda_recorded_drop(recorded);
         return status;
@@ -131,6 +135,8 @@ static int32_t cuda_end(tfr_plugin_device *device, tfr_queue *queue, tfr_executa
     status = end_capture(device, queue, &graph, err);
     if (status == TFR_OK && has_notes && !recorded)
         status = TFR_ENOMEM; /* as it has been told */
+    if (status == TFR_OK && !is_whole)
+        status = tfr_fail(err, TFR_EUNSUPPORTED, "a launch of this capture has failed");
     if (status == TFR_OK && out) {
         status = make_executable(device, queue, graph, out, err);
         is_taken = status == TFR_OK;

@@ -16,6 +16,7 @@
 #define TFR_CUDA_ABI_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* ------------------------------------------------------------------------------------------
  * Handles. A kernel may be passed where a function is wanted, by a cast.
@@ -233,6 +234,7 @@ enum {
     TFR_CU_CAPTURE_STATUS_NONE = 0,
     TFR_CU_CAPTURE_STATUS_ACTIVE = 1,
     TFR_CU_CAPTURE_STATUS_INVALIDATED = 2,
+    TFR_CU_SET_CAPTURE_DEPENDENCIES = 1,
 };
 
 enum {
@@ -341,6 +343,10 @@ typedef struct tfr_cu_launch_config {
     unsigned n_attrs;
 } tfr_cu_launch_config;
 
+typedef struct tfr_cu_edge {
+    unsigned char from_port, to_port, type, reserved[5];
+} tfr_cu_edge;
+
 typedef struct tfr_cu_update_info {
     unsigned result; /* TFR_CU_GRAPH_UPDATE_... */
     tfr_cu_graph_node *error_node;
@@ -426,6 +432,15 @@ typedef tfr_cu_result tfr_cuStreamGetCtx_fn(tfr_cu_stream *stream, tfr_cu_contex
 typedef tfr_cu_result tfr_cuStreamBeginCapture_v2_fn(tfr_cu_stream *stream, unsigned mode);
 typedef tfr_cu_result tfr_cuStreamEndCapture_fn(tfr_cu_stream *stream, tfr_cu_graph **graph);
 typedef tfr_cu_result tfr_cuStreamIsCapturing_fn(tfr_cu_stream *stream, unsigned *status);
+/* The nodes that the next one will be behind; the array is the driver's, until its next call. */
+typedef tfr_cu_result tfr_cuStreamGetCaptureInfo_v3_fn(tfr_cu_stream *stream, unsigned *status,
+                                                       uint64_t *id, tfr_cu_graph **graph,
+                                                       tfr_cu_graph_node *const **nodes,
+                                                       const tfr_cu_edge **edges, size_t *n);
+typedef tfr_cu_result tfr_cuStreamUpdateCaptureDependencies_v2_fn(tfr_cu_stream *stream,
+                                                                  tfr_cu_graph_node **nodes,
+                                                                  const tfr_cu_edge *edges,
+                                                                  size_t n, unsigned flags);
 typedef tfr_cu_result tfr_cuThreadExchangeStreamCaptureMode_fn(unsigned *mode);
 
 typedef tfr_cu_result tfr_cuEventCreate_fn(tfr_cu_event **event, unsigned flags);

@@ -120,6 +120,7 @@ struct tfr_plugin_device {
     _Atomic(tfr_cu_function *) swaps[4];
     cuda_profile profile;
     cuda_tuner tuner;
+    bool overlaps; /* captured launches, see order.h */
     atomic_uint n_queues; /* that were made */
     /* for tests; -1 = never */
     int64_t fail_after, lose_after;
@@ -220,6 +221,7 @@ struct tfr_queue {
     tfr_cu_stream *stream;
     uint32_t lane; /* its number, for records */
     bool is_imported, is_capturing;
+    struct cuda_order *order; /* of the capture; NULL: one launch behind the other */
     pthread_mutex_t lock;
     cuda_failure failure; /* later work is skipped; with the lock held */
     atomic_bool has_failed;

@@ -169,6 +169,35 @@ int32_t cuda_kernel_make(tfr_plugin_device *device, const cuda_step *steps, uint
     return status;
 }
 
+cuda_extents *cuda_extents_new(uint32_t n_read, uint32_t n_written, uint64_t workspace_bytes)
+{
+    const uint32_t n = n_read + n_written;
+    cuda_extents *extents = calloc(1, sizeof *extents + n * sizeof extents->bytes[0]);
+
+    if (extents) {
+        extents->n_read = n_read;
+        extents->n_written = n_written;
+        extents->workspace_bytes = workspace_bytes;
+    }
+    return extents;
+}
+
+uint64_t cuda_operand_bytes(const tfr_operand *o)
+{
+    return ((uint64_t)tfr_operand_elements(o) * tfr_dtype_bits(o->dtype) + 7) / 8;
+}
+
+static cuda_extents *extents_of(const tfr_call *call, uint64_t workspace_bytes)
+{
+    cuda_extents *extents = cuda_extents_new(call->n_inputs, call->n_outputs, workspace_bytes);
+
+    for (uint32_t i = 0; extents && i < call->n_inputs + call->n_outputs; i++) {
+        const tfr_operand *o = operand_at(call, i);
+        extents->bytes[i] = o ? cuda_operand_bytes(o) : 0;
+    }
+    return extents;
+}
+
 /* What supports could not know. */
 static void correct_info(const cuda_engine *engine, tfr_kernel_info *info)
 {
@@ -199,6 +228,7 @@ static int32_t make(tfr_plugin_device *device, const tfr_call *call, const cuda_
     if (status == TFR_OK) {
         (*out)->noted = noted;
         correct_info(engine, info);
+        (*out)->extents = extents_of(call, info->workspace_bytes);
     } else {
         cuda_noted_drop(noted);
         if (engine)
@@ -239,6 +269,8 @@ void cuda_kernel_drop(tfr_plugin_device *device, tfr_kernel *kernel)
         kernel->engine->drop(device, kernel->engine);
     if (kernel)
         cuda_noted_drop(kernel->noted);
+    if (kernel)
+        free(kernel->extents);
     free(kernel);
 }
 

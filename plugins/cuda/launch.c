@@ -3,8 +3,7 @@
  * launch.c: launches of what prepare has found. Arguments are copied by the driver, so that a
  * launch allocates nothing.
  */
-#include "finding.h"
-#include "kernel.h"
+#include "order.h"
 #include "profile.h"
 
 #include <stdio.h>
@@ -116,6 +115,9 @@ static int32_t run(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kern
 
     if (status != TFR_OK)
         return status;
+    status = cuda_order_before(device, queue, kernel, launch, err);
+    if (status != TFR_OK)
+        return status;
     cuda_range_begin(kernel->engine                               ? kernel->engine->name
                      : kernel->n_steps && kernel->steps[0].kernel ? kernel->steps[0].kernel
                                                                   : "fill");
@@ -125,6 +127,8 @@ static int32_t run(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kern
         status = run_recorded(device, queue, kernel, &kernel->steps[i], kernel->functions[i],
                               launch, found, err);
     cuda_range_end();
+    if (status == TFR_OK)
+        status = cuda_order_after(device, queue, err);
     return found && status == TFR_OK ? cuda_finding_end(queue, found, launch, err) : status;
 }
 

@@ -38,6 +38,8 @@ tfr_cuda_host = \
 	plugins/cuda/module.c \
 	plugins/cuda/nccl.def \
 	plugins/cuda/open.c \
+	plugins/cuda/order.c \
+	plugins/cuda/order.h \
 	plugins/cuda/plan.c \
 	plugins/cuda/plan.h \
 	plugins/cuda/pool.c \

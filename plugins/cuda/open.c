@@ -120,17 +120,31 @@ static int32_t find_limit(tfr_plugin_device *device, const tfr_open_options *opt
     return TFR_OK;
 }
 
-/* ---- the switch of tune.c -------------------------------------------------------------------- */
+/* ---- switches -------------------------------------------------------------------------------- */
 
-static int32_t open_tuner(tfr_plugin_device *device, const tfr_open_options *options, tfr_err *err)
+static int32_t read_switch(const tfr_open_options *options, const char *key, bool *is_on,
+                           tfr_err *err)
 {
-    const char *text = tfr_open_option(options, "tune");
+    const char *text = tfr_open_option(options, key);
     const bool is_off = text && (strcmp(text, "off") == 0 || strcmp(text, "0") == 0);
 
     if (text && *text && !is_off && strcmp(text, "on") != 0 && strcmp(text, "1") != 0)
-        return tfr_fail(err, TFR_EINVAL, "cuda.tune is %.32s, and has to be on or off", text);
-    cuda_tune_open(device, !is_off, (uint64_t)number_of(options, "tune_fill", TUNE_FILL));
+        return tfr_fail(err, TFR_EINVAL, "cuda.%s is %.32s, and has to be on or off", key, text);
+    *is_on = !is_off;
     return TFR_OK;
+}
+
+static int32_t read_switches(tfr_plugin_device *device, const tfr_open_options *options,
+                             tfr_err *err)
+{
+    bool tunes = true;
+    int32_t status = read_switch(options, "tune", &tunes, err);
+
+    if (status == TFR_OK)
+        status = read_switch(options, "overlap", &device->overlaps, err);
+    if (status == TFR_OK)
+        cuda_tune_open(device, tunes, (uint64_t)number_of(options, "tune_fill", TUNE_FILL));
+    return status;
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -209,7 +223,7 @@ int32_t cuda_open(const tfr_device_info *info, const tfr_open_options *options,
     device->fail_after = number_of(options, "fail_after", -1);
     device->lose_after = number_of(options, "lose_after", -1);
     pthread_mutex_init(&device->tuner.lock, NULL);
-    status = open_tuner(device, options, err);
+    status = read_switches(device, options, err);
     if (status == TFR_OK)
         status = find_device(info, &device->facts, err);
     device->facts.chip.library_from = number_of(options, "library-from", LIBRARY_FROM);

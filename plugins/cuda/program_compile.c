@@ -352,6 +352,20 @@ void cuda_program_drop(tfr_plugin_device *device, tfr_program *program)
     free(program);
 }
 
+/* Arguments of a launch are the graph's inputs, then its outputs. */
+static cuda_extents *extents_of(const compiler *c)
+{
+    const tfr_program_graph *graph = c->graph;
+    cuda_extents *extents = cuda_extents_new(graph->n_inputs, graph->n_outputs, c->workspace_bytes);
+
+    for (uint32_t i = 0; extents && i < graph->n_inputs + graph->n_outputs; i++) {
+        const int32_t value =
+            i < graph->n_inputs ? graph->inputs[i] : graph->outputs[i - graph->n_inputs];
+        extents->bytes[i] = cuda_operand_bytes(cuda_value_at(graph, value)->operand);
+    }
+    return extents;
+}
+
 /* All that needs the context. */
 static int32_t make_kernel(compiler *c, tfr_err *err)
 {
@@ -367,6 +381,8 @@ static int32_t make_kernel(compiler *c, tfr_err *err)
             cuda_kernel_make(c->device, c->steps, c->n_steps, c->engine, &c->program->kernel, err);
     if (status != TFR_OK && c->engine)
         c->engine->drop(c->device, c->engine);
+    if (status == TFR_OK)
+        c->program->kernel->extents = extents_of(c);
     cuda_leave(c->device);
     return status;
 }

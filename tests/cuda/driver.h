@@ -38,7 +38,7 @@ enum {
     N_CALLS
 };
 
-enum { MAX_DEVICES = 4, MAX_DEPS = 64 };
+enum { MAX_DEVICES = 4, MAX_DEPS = 256 };
 
 /* What a call needs. */
 enum {
@@ -114,6 +114,7 @@ struct tfr_cu_stream {
     /* While it is captured: */
     fake_capture *capture;
     fake_deps deps; /* what its next node depends on */
+    tfr_cu_graph_node *shown[MAX_DEPS];
 };
 
 struct tfr_cu_event {
@@ -348,6 +349,8 @@ tfr_cu_graph *fake_graph_create(void);
 /* Returns the index of the new node, which owns what op owns. */
 size_t fake_graph_add(tfr_cu_graph *graph, const fake_op *op, const fake_deps *deps);
 /* Node "of" runs after node "node" in any case, or is it. */
+bool fake_graph_find(const tfr_cu_graph *graph, tfr_cu_graph_node *const *nodes, size_t n,
+                     fake_deps *out);
 bool fake_graph_reaches(const tfr_cu_graph *graph, size_t node, size_t of);
 void fake_graph_release(tfr_cu_graph *graph);
 void fake_exec_release(tfr_cu_graph_exec *exec);

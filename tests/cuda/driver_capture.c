@@ -220,6 +220,55 @@ tfr_cu_result API(cuStreamIsCapturing)(tfr_cu_stream *stream, unsigned *status)
     END(TFR_CU_SUCCESS);
 }
 
+tfr_cu_result API(cuStreamGetCaptureInfo_v3)(tfr_cu_stream *stream, unsigned *status, uint64_t *id,
+                                             tfr_cu_graph **graph, tfr_cu_graph_node *const **nodes,
+                                             const tfr_cu_edge **edges, size_t *n)
+{
+    BEGIN(cuStreamGetCaptureInfo_v3, NEEDS_CONTEXT);
+    static const tfr_cu_edge whole[MAX_DEPS];
+    tfr_cu_stream *s = fake_stream(stream);
+    if (!s)
+        END(TFR_CU_INVALID_HANDLE);
+    if (!status || id || graph)
+        END(TFR_CU_INVALID_VALUE); /* what nobody asks for is not done here */
+    *status = !s->capture           ? TFR_CU_CAPTURE_STATUS_NONE
+              : s->capture->invalid ? TFR_CU_CAPTURE_STATUS_INVALIDATED
+                                    : TFR_CU_CAPTURE_STATUS_ACTIVE;
+    if (*status != TFR_CU_CAPTURE_STATUS_ACTIVE)
+        END(TFR_CU_SUCCESS);
+    for (unsigned i = 0; i < s->deps.n; i++)
+        s->shown[i] = s->capture->graph->nodes[s->deps.at[i]];
+    if (nodes)
+        *nodes = s->shown;
+    if (edges)
+        *edges = whole;
+    if (n)
+        *n = s->deps.n;
+    END(TFR_CU_SUCCESS);
+}
+
+tfr_cu_result API(cuStreamUpdateCaptureDependencies_v2)(tfr_cu_stream *stream,
+                                                        tfr_cu_graph_node **nodes,
+                                                        const tfr_cu_edge *edges, size_t n,
+                                                        unsigned flags)
+{
+    BEGIN(cuStreamUpdateCaptureDependencies_v2, NEEDS_CONTEXT);
+    tfr_cu_stream *s = fake_stream(stream);
+    fake_deps deps;
+    if (!s)
+        END(TFR_CU_INVALID_HANDLE);
+    if (!s->capture)
+        END(TFR_CU_ILLEGAL_STATE);
+    if (s->capture->invalid)
+        END(TFR_CU_CAPTURE_INVALIDATED);
+    if (edges || flags != TFR_CU_SET_CAPTURE_DEPENDENCIES || (n && !nodes) ||
+        !fake_graph_find(s->capture->graph, nodes, n, &deps))
+        END(TFR_CU_INVALID_VALUE);
+    s->deps = deps;
+    fake_note("stream %d, %zu nodes", s->id, n);
+    END(TFR_CU_SUCCESS);
+}
+
 tfr_cu_result API(cuThreadExchangeStreamCaptureMode)(unsigned *mode)
 {
     BEGIN(cuThreadExchangeStreamCaptureMode, NEEDS_INIT);

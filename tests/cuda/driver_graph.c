@@ -76,15 +76,17 @@ size_t fake_graph_add(tfr_cu_graph *graph, const fake_op *op, const fake_deps *d
 /* Nodes only depend on nodes before them. */
 bool fake_graph_reaches(const tfr_cu_graph *graph, size_t node, size_t of)
 {
-    if (node == of)
-        return true;
-    if (node > of)
-        return false;
-    const fake_deps *deps = &graph->nodes[of]->deps;
-    for (unsigned i = 0; i < deps->n; i++)
-        if (fake_graph_reaches(graph, node, deps->at[i]))
-            return true;
-    return false;
+    bool reaches = node == of;
+    bool *from = node < of ? calloc(of + 1, sizeof *from) : NULL;
+    if (!from)
+        return reaches;
+    from[node] = true;
+    for (size_t i = node + 1; i <= of; i++)
+        for (unsigned d = 0; d < graph->nodes[i]->deps.n; d++)
+            from[i] = from[i] || from[graph->nodes[i]->deps.at[d]];
+    reaches = from[of];
+    free(from);
+    return reaches;
 }
 
 void fake_graph_release(tfr_cu_graph *graph)
@@ -122,8 +124,8 @@ tfr_cu_result API(cuGraphCreate)(tfr_cu_graph **out, unsigned flags)
     END(TFR_CU_SUCCESS);
 }
 
-static bool find_nodes(const tfr_cu_graph *graph, tfr_cu_graph_node *const *nodes, size_t n,
-                       fake_deps *out)
+bool fake_graph_find(const tfr_cu_graph *graph, tfr_cu_graph_node *const *nodes, size_t n,
+                     fake_deps *out)
 {
     out->n = 0;
     for (size_t i = 0; i < n && out->n < MAX_DEPS; i++)
@@ -172,7 +174,7 @@ tfr_cu_result API(cuGraphAddChildGraphNode)(tfr_cu_graph_node **out, tfr_cu_grap
     const tfr_cu_graph *child = find_graph(child_handle);
     fake_deps deps;
     if (!out || !graph || !child || child == graph || (n && !dependencies) ||
-        !find_nodes(graph, dependencies, n, &deps))
+        !fake_graph_find(graph, dependencies, n, &deps))
         END(TFR_CU_INVALID_VALUE);
     *out = add_child(graph, &deps, child);
     END(*out ? TFR_CU_SUCCESS : TFR_CU_UNKNOWN);

@@ -14,6 +14,7 @@ unit_tests += \
 	tests/cuda/test_driver_switches \
 	tests/cuda/test_finding \
 	tests/cuda/test_host \
+	tests/cuda/test_order \
 	tests/cuda/test_tune \
 	tests/cuda/test_tune_conv \
 	$(NULL)
@@ -194,6 +195,11 @@ tests_cuda_test_host_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(TFR_P
 tests_cuda_test_host_LDADD = $(CUNIT_LIBS) -ldl -lm
 tests_cuda_test_host_SOURCES = tests/cuda/host_kit.h tests/cuda/test_host.c
 tests_cuda_test_host_DEPENDENCIES = tests/cuda/libcuda.so.1 $(tfr_cuda_host_test)
+
+tests_cuda_test_order_CPPFLAGS = $(tests_cuda_test_host_CPPFLAGS)
+tests_cuda_test_order_LDADD = $(CUNIT_LIBS) -ldl -lm
+tests_cuda_test_order_SOURCES = tests/cuda/host_kit.h tests/cuda/test_order.c
+tests_cuda_test_order_DEPENDENCIES = tests/cuda/libcuda.so.1 $(tfr_cuda_host_test)
 
 tests_cuda_test_conv_engine_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
 	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)

@@ -194,6 +194,7 @@ static const value_pair run_values[] = {
     PAIR(TFR_CU_CAPTURE_STATUS_NONE, CU_STREAM_CAPTURE_STATUS_NONE),
     PAIR(TFR_CU_CAPTURE_STATUS_ACTIVE, CU_STREAM_CAPTURE_STATUS_ACTIVE),
     PAIR(TFR_CU_CAPTURE_STATUS_INVALIDATED, CU_STREAM_CAPTURE_STATUS_INVALIDATED),
+    PAIR(TFR_CU_SET_CAPTURE_DEPENDENCIES, CU_STREAM_SET_CAPTURE_DEPENDENCIES),
     PAIR(TFR_CU_FUNC_MAX_THREADS_PER_BLOCK, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
     PAIR(TFR_CU_FUNC_SHARED_BYTES, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
     PAIR(TFR_CU_FUNC_CONST_BYTES, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES),
@@ -297,6 +298,10 @@ static void check_launch_structures(void)
     SAME_MEMBER(tfr_cu_launch_config, stream, CUlaunchConfig, hStream);
     SAME_MEMBER(tfr_cu_launch_config, attrs, CUlaunchConfig, attrs);
     SAME_MEMBER(tfr_cu_launch_config, n_attrs, CUlaunchConfig, numAttrs);
+    SAME_SIZE(tfr_cu_edge, CUgraphEdgeData);
+    SAME_MEMBER(tfr_cu_edge, from_port, CUgraphEdgeData, from_port);
+    SAME_MEMBER(tfr_cu_edge, to_port, CUgraphEdgeData, to_port);
+    SAME_MEMBER(tfr_cu_edge, type, CUgraphEdgeData, type);
     SAME_SIZE(tfr_cu_update_info, CUgraphExecUpdateResultInfo);
     SAME_MEMBER(tfr_cu_update_info, result, CUgraphExecUpdateResultInfo, result);
     SAME_MEMBER(tfr_cu_update_info, error_node, CUgraphExecUpdateResultInfo, errorNode);
@@ -350,7 +355,7 @@ TEST(functions_have_the_vendors_types)
 #define X(name, required, since, who) n++;
 #include "driver.def"
 #undef X
-    CHECK_UINT(81, n);
+    CHECK_UINT(83, n);
     if (test_abi_functions_compared() == 0)
         SKIP("no cuda.h");
     CHECK_UINT(n, test_abi_functions_compared());

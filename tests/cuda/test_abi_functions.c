@@ -32,6 +32,7 @@ size_t test_abi_functions_compared(void);
 #define tfr_cu_pool_props    CUmemPoolProps
 #define tfr_cu_access        CUmemAccessDesc
 #define tfr_cu_launch_config CUlaunchConfig
+#define tfr_cu_edge          CUgraphEdgeData
 #define tfr_cu_update_info   CUgraphExecUpdateResultInfo
 #include "cuda_abi.h"
 

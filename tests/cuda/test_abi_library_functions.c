@@ -31,6 +31,7 @@ typedef struct copy_unused tfr_cu_copy_2d;
 typedef struct props_unused tfr_cu_pool_props;
 typedef struct access_unused tfr_cu_access;
 typedef struct config_unused tfr_cu_launch_config;
+typedef struct edge_unused tfr_cu_edge;
 typedef struct info_unused tfr_cu_update_info;
 #define tfr_cu_stream CUstream_st
 #include "cuda_abi.h"
