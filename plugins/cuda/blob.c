@@ -2,5 +2,5 @@
 /* blob.c: stands for the kernels where no nvcc was: the driver refuses it, tests do without it. */
 #include "blob.h"
 
-cuda_blob cuda_blobs[] = {{"kernels", (const unsigned char *)"tfrun: built without nvcc", NULL},
-                          {NULL, NULL, NULL}};
+cuda_blob cuda_blobs[] = {{"kernels", "", (const unsigned char *)"tfrun: built without nvcc", NULL},
+                          {NULL}};

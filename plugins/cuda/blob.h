@@ -7,7 +7,8 @@
 #include "cuda_abi.h"
 
 typedef struct cuda_blob {
-    const char *stem; /* of the .cu; NULL ends the list */
+    const char *stem;    /* of the .cu; NULL ends the list */
+    const char *kernels; /* " name name ", or "": unknown */
     const unsigned char *bytes;
     tfr_cu_library *library; /* NULL: the driver has not been given it; with module.c's lock */
 } cuda_blob;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blob_kernels.c: what nvcc made of kernels/STEM.cu, for each X(STEM) of CUDA_UNITS, a list that
- * make writes. The assembler reads the files: as arrays in C they would be several times as long.
+ * blob_kernels.c: what nvcc made of kernels/STEM.cu, for each X(STEM, kernels) of CUDA_UNITS, a
+ * list that make writes. The assembler reads the files: as arrays in C they would be several times
+ * as long.
  */
 #include "blob.h"
 
-#define X(stem)                                                                                    \
+#define X(stem, kernels)                                                                           \
     extern const unsigned char cuda_blob_##stem[] __attribute__((visibility("hidden")));           \
     __asm__(".pushsection .rodata\n"                                                               \
             ".balign 16\n"                                                                         \
@@ -18,7 +19,7 @@
 #undef X
 
 cuda_blob cuda_blobs[] = {
-#define X(stem) {#stem, cuda_blob_##stem, NULL},
+#define X(stem, kernels) {#stem, kernels, cuda_blob_##stem, NULL},
 #include CUDA_UNITS
 #undef X
-    {NULL, NULL, NULL}};
+    {NULL}};

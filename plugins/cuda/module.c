@@ -49,10 +49,17 @@ static tfr_cu_result find_in(cuda_blob *blob, const char *name, tfr_cu_kernel **
     return result;
 }
 
-/*
- * Most kernels have the stem of their file in their name: max_pool_f32 is in pool.cu. The files
- * with such stems come first, so that the driver is given few of the others.
- */
+static bool has_kernel(const cuda_blob *blob, const char *name)
+{
+    const size_t n = strlen(name);
+
+    for (const char *at = blob->kernels; (at = strstr(at, name)); at++)
+        if (at[-1] == ' ' && at[n] == ' ') /* each name is between blanks */
+            return true;
+    return false;
+}
+
+/* The file that names it, or one of those that do not tell what they have. */
 static int32_t find_kernel(tfr_plugin_device *device, const char *name, tfr_cu_kernel **out,
                            tfr_err *err)
 {
@@ -60,12 +67,11 @@ static int32_t find_kernel(tfr_plugin_device *device, const char *name, tfr_cu_k
     const cuda_blob *asked = NULL;
 
     pthread_mutex_lock(&module_lock);
-    for (int by_stem = 1; by_stem >= 0; by_stem--)
-        for (cuda_blob *blob = cuda_blobs; blob->stem && result == TFR_CU_NOT_FOUND; blob++)
-            if ((strstr(name, blob->stem) != NULL) == by_stem) {
-                asked = blob;
-                result = find_in(blob, name, out);
-            }
+    for (cuda_blob *blob = cuda_blobs; blob->stem && result == TFR_CU_NOT_FOUND; blob++)
+        if (!*blob->kernels || has_kernel(blob, name)) {
+            asked = blob;
+            result = find_in(blob, name, out);
+        }
     pthread_mutex_unlock(&module_lock);
     if (result == TFR_CU_NOT_FOUND)
         return cuda_check(device, result, err, "the kernel %s", name);

@@ -8,7 +8,7 @@ kernels=$TFR_BUILDDIR/plugins/cuda/kernels
 
 sed -n 's/^#include "\(.*\)\.cu"$/X(\1)/p' "$TFR_SRCDIR/plugins/cuda/kernels/kernels.cu" |
     LC_ALL=C sort >"$tmp/all"
-LC_ALL=C sort "$kernels/units.def" >"$tmp/compiled"
+sed 's/,.*/)/' "$kernels/units.def" | LC_ALL=C sort >"$tmp/compiled"
 claim "what the CPU build has in kernels.cu, nvcc compiles, too" diff "$tmp/all" "$tmp/compiled"
 
 # Those of ptxas tell of spills, too (--warn-on-spills).
@@ -20,7 +20,7 @@ budgets=$TFR_SRCDIR/plugins/cuda/budgets.def
 # shellcheck disable=SC2046 # a list of files; a folder with spaces cannot be built in
 check() {
     "$TFR_SRCDIR/scripts/cuda-budgets" check "$1" "$version" \
-        $(sed "s|^X(\(.*\))|$kernels/\1.ptxas|" "$kernels/units.def")
+        $(sed "s|^X(\(.*\),.*|$kernels/\1.ptxas|" "$kernels/units.def")
 }
 check "$budgets" >"$tmp/over"
 case $? in

@@ -296,7 +296,7 @@ TEST(a_stream_of_the_users_becomes_a_queue_and_stays_his)
 
 /* ---- files of kernels (host_blob.c) ---------------------------------------------------------- */
 
-TEST(the_driver_is_given_the_file_alone_that_has_the_kernel_in_its_name)
+TEST(the_driver_is_given_the_file_alone_that_names_the_kernel)
 {
     const int64_t n = 4;
     BEGIN("log");
@@ -310,7 +310,7 @@ TEST(the_driver_is_given_the_file_alone_that_has_the_kernel_in_its_name)
     check_leaks("leaked: nothing");
 }
 
-TEST(a_kernel_that_is_not_in_that_file_is_looked_for_in_the_others)
+TEST(a_kernel_that_is_not_in_that_file_is_looked_for_in_those_that_name_none)
 {
     const int64_t n = 4;
     BEGIN("fail=cuLibraryGetKernel:1:500 log");
@@ -329,7 +329,7 @@ TEST(a_kernel_that_no_file_has_is_told)
     rig r = rig_of(open_with(0, NULL, NULL));
     CHECK_STATUS(TFR_ENOTFOUND, prepare_add(&r, &n, &(tfr_kernel *){NULL}), &err);
     CHECK_CONTAINS("the kernel fake_add", err.text);
-    CHECK_UINT(3, calls_of("cuLibraryLoadData"));
+    CHECK_UINT(2, calls_of("cuLibraryLoadData"));
     end_rig(&r);
     check_leaks("leaked: nothing");
 }
@@ -363,8 +363,8 @@ static const test_case cases[] = {
     CASE(a_captured_launch_computes_when_it_is_replayed),
     CASE(a_capture_that_fails_leaves_the_queue_as_it_was),
     CASE(a_stream_of_the_users_becomes_a_queue_and_stays_his),
-    CASE(the_driver_is_given_the_file_alone_that_has_the_kernel_in_its_name),
-    CASE(a_kernel_that_is_not_in_that_file_is_looked_for_in_the_others),
+    CASE(the_driver_is_given_the_file_alone_that_names_the_kernel),
+    CASE(a_kernel_that_is_not_in_that_file_is_looked_for_in_those_that_name_none),
     CASE(a_kernel_that_no_file_has_is_told),
     CASE(a_file_without_code_for_the_GPU_is_told_with_its_name),
 };

@@ -103,8 +103,11 @@ if TFR_CUDA_KERNELS
 	$(AM_V_at)grep -i warning $*.ptxas >&2 || :
 $(tfr_cuda_fatbins): $(tfr_cuda_headers)
 
-# The list for blob_kernels.c.
-plugins/cuda/kernels/units.def: Makefile
+# The list for blob_kernels.c, with the kernels of each, if ptxas has compiled them.
+plugins/cuda/kernels/units.def: Makefile $(tfr_cuda_fatbins)
 	$(AM_V_at)$(MKDIR_P) $(@D)
-	$(AM_V_GEN)for u in $(tfr_cuda_units); do echo "X(`basename $$u .cu`)"; done >$@
+	$(AM_V_GEN)for u in $(tfr_cuda_units:.cu=.ptxas); do \
+	    names=`sed -n "s/.*entry function '\([a-z0-9_]*\)' for.*/\1/p" $$u | sort -u | tr '\n' ' '`; \
+	    echo "X(`basename $$u .ptxas`, \"$${names:+ }$$names\")"; \
+	done >$@
 endif
