@@ -158,7 +158,7 @@ run_configure() {
 # Not "all", most of whose time goes into kernels for processors, which nothing here runs.
 run_make() {
     make -C "$build" -j "$(nproc)" tfrun tfrun-probe tfrun-naive.la plugins/cuda/tfrun-cuda.la \
-        tests/ops/ops >"$out/make.log" 2>&1
+        certify/tfrun-certify.la tests/ops/ops >"$out/make.log" 2>&1
 }
 
 build_tree() {
