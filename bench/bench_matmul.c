@@ -142,6 +142,7 @@ static double mode_error(const char *mode, int64_t n)
 {
     const double one = !mode                        ? 0
                        : strcmp(mode, "f32x3") == 0 ? 3 * 0x1p-16
+                       : strcmp(mode, "tf32") == 0  ? 0x1p-10
                        : strcmp(mode, "bf16") == 0  ? 0x1p-7
                                                     : 0;
     return one * 4 * sqrt((double)n);
