@@ -20,8 +20,15 @@ run_benches() {
             "$TFRUN" bench matmul --plugin "$plugin" --device "$device" --peers none \
             --math-mode $mode --size "${TFR_GPU_SIZES:-500,1024,2048,4096,8192}"
     done
-    measure train.txt 120 "a step of the guides' CNN" \
-        "$TFRUN" bench train --plugin "$plugin" --device "$device" --peers none
+    for mode in strict tf32 bf16; do
+        measure "train_$mode.txt" 120 "a step of the guides' CNN, batches from the host, $mode" \
+            "$TFRUN" bench train --plugin "$plugin" --device "$device" --peers none \
+            --math-mode $mode
+        measure "epochs_$mode.txt" 120 "epochs of it, samples on the device, $mode" \
+            "$TFRUN" train mnist-cnn --data 'synthetic?train=60000&test=1000' --epochs 4 \
+            --plugin "$plugin" --device "$device" --fallback error --math-mode $mode
+        tail -n 5 "$out/epochs_$mode.txt.err"
+    done
     # A small model: what is left of its time is launches.
     model=$out/mnist.onnx
     [ -f "$model" ] || "$TFRUN" train mnist-cnn --data 'synthetic?train=64&test=16' --epochs 0 -q \
@@ -37,4 +44,6 @@ run_benches() {
     else
         say "no PyTorch that sees a GPU: no peers"
     fi
+    "$python" -c 'import jax; jax.devices("gpu")' 2>/dev/null &&
+        measure jax.txt 240 "epochs by JAX, one scan each" "$python" "$here/jax_peer.py"
 }

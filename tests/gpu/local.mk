@@ -4,6 +4,7 @@ shell_tests += tests/gpu/options.sh
 EXTRA_DIST += \
 	tests/gpu/bench.sh \
 	tests/gpu/checks.sh \
+	tests/gpu/jax_peer.py \
 	tests/gpu/run.sh \
 	tests/gpu/torch_peer.py \
 	tests/gpu/train.sh \
