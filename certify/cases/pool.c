@@ -18,6 +18,19 @@
             types, "N,C,x^H", NULL, NULL, NULL                                                     \
         }                                                                                          \
     }
+/* Longer than what goes together, with steps of every kind. */
+#define LONG                                                                                       \
+    "H=1|2 N=1 C=1|2 k=1..4 e=1|2|60 s=1|2|3|16|17 p=0..k-1 q=0..k-1 "                             \
+    "x=(k-1)*e+1..(k-1)*e+900"
+#define LONG_WINDOW                                                                                \
+    "kernel_shape:is=2^(H-1),k dilations:is=1^(H-1),e strides:is=1^(H-1),s "                       \
+    "pads?:is=1^(H-1),p,1^(H-1),q"
+#define LONG_INPUT                                                                                 \
+    {                                                                                              \
+        {                                                                                          \
+            "f32", "N,C,3^(H-1),x", NULL, NULL, NULL                                               \
+        }                                                                                          \
+    }
 #define GLOBAL(op, attributes)                                                                     \
     {                                                                                              \
         .name = op, .vars = "H=1..3 N=0..2 C=1..20 x=1..7", .attrs = attributes,                   \
@@ -40,6 +53,8 @@ const ops_case ops_pool_cases[] = {
      .attrs = "kernel_shape:is=k,1,1 dilations?:is=e,1,1 strides?:is=s,1,1 pads:is=p,0,0,q,0,0 "
               "count_include_pad?:i=0|1",
      .in = {{"f32", "N,C,x,z,3", NULL, NULL, NULL}}, .tolerance = OPS_SUM},
+    {"AveragePool/long rows", .vars = LONG, .attrs = LONG_WINDOW " count_include_pad?:i=0|1",
+     .in = LONG_INPUT, .tolerance = OPS_SUM},
     GLOBAL("GlobalAveragePool", ""),
     GLOBAL("GlobalLpPool", "p?:i=1|2|3"),
     GLOBAL("GlobalMaxPool", ""),
@@ -68,6 +83,7 @@ const ops_case ops_pool_cases[] = {
      .in = INPUT(OPS_FLOATS "|f32|f32|u8|i8"), .outputs = "1|1|2"},
     {"MaxPool/wide rows", .vars = "H=2 N=1 C=9 k=2..5 e=1|1|2 s=1..3 p=0..k-1 q=0..k-1 x=9..24",
      .attrs = WINDOW PADS, .in = INPUT("f32")},
+    {"MaxPool/long rows", .vars = LONG, .attrs = LONG_WINDOW, .in = LONG_INPUT},
     {"MaxPool/same or valid", .vars = VARS, .attrs = WINDOW SAME, .in = INPUT(OPS_FLOATS)},
     {0},
 };

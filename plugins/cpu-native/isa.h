@@ -104,6 +104,9 @@ typedef struct native_tile {
 
 typedef void (*native_tile_fn)(const native_tile *tile);
 
+/* Plain pools: columns that a window reaches over and more, and the greatest step. */
+enum { NATIVE_POOL_SPAN = 512, NATIVE_POOL_STRIDE = 16 };
+
 /* A window over a plane of one channel block, one row of outputs. */
 typedef struct native_row {
     const float *source; /* the plane */
@@ -289,6 +292,9 @@ struct native_isa {
     void (*depthwise_row_of_blocks)(const native_row *row);
     void (*few_outs_row)(const native_few_outs *row);
     void (*pool_row)(const native_row *row);
+    /* The same of planes of numbers one behind the other, without an activation or what is added:
+     * rows [begin, end) of all their outputs. source, to: of the first plane; top: of row 0. */
+    void (*pool_plain)(const native_row *form, int64_t out_height, int64_t begin, int64_t end);
     /* to = the sum of n rows of so many floats, at least one, by their weights */
     void (*weigh_rows)(const float *const *rows, const float *weights, int n, int64_t length,
                        float *to);

@@ -450,7 +450,6 @@ static inline void inside_columns(const native_row *r, int64_t *first, int64_t *
 
 #include "isa_depthwise.h"
 #include "isa_few_outs.h"
-#include "isa_pool.h"
 
 static void mean_of(const float *from, int64_t n, float *to)
 {
@@ -524,6 +523,7 @@ static inline void store_some(float *to, int64_t n, vec v)
 #include "isa_transpose.h"
 
 #include "isa_elementwise.h"
+#include "isa_pool.h"
 #include "isa_fold.h"
 #include "isa_draw.h"
 #include "isa_softmax.h"
@@ -580,6 +580,7 @@ const native_isa ISA_TABLE = {
     .depthwise_row_of_blocks = depthwise_row_of_blocks,
     .few_outs_row = few_outs_row,
     .pool_row = pool_row,
+    .pool_plain = pool_plain,
     .weigh_rows = weigh_rows,
     .weigh_pixels = weigh_pixels,
     .mean = mean_of,

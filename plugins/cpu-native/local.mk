@@ -293,6 +293,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_pad.c \
 	plugins/cpu-native/program_phases.h \
 	plugins/cpu-native/program_plan.c \
+	plugins/cpu-native/program_pool_rows.c \
 	plugins/cpu-native/program_pooled.c \
 	plugins/cpu-native/program_product.c \
 	plugins/cpu-native/program_quantized.c \

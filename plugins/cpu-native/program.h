@@ -42,6 +42,7 @@
  *   program_gradient.c the gradients that go by samples
  *   program_norm.c    batch normalization and its gradient
  *   program_winograd_grad.c the gradient of weights of 3 x 3, with fewer products
+ *   program_pool_rows.c pools of plain images
  *   program_pooled.c, program_sparse.c
  *                     convolutions with a maximum after them, and their gradients
  *   program_chain.c   what goes over memory element by element, many functions at once
@@ -439,7 +440,9 @@ void native_plan_depthwise(native_planner *p, const native_item *item);
 bool native_is_turned_depthwise(const native_planner *p, const native_item *item);
 void native_plan_turned_depthwise(native_planner *p, const native_item *item);
 void native_plan_pool(native_planner *p, const native_item *item);
-/* program_frames.c: a POOL that stays plain. */
+/* program_pool_rows.c: a POOL that stays plain. */
+void native_plan_pool_rows(native_planner *p, const native_item *item);
+/* program_frames.c: another one. */
 bool native_pools_frames(const native_ir *ir, const native_item *item);
 void native_plan_frames(native_planner *p, const native_item *item);
 void native_plan_mean(native_planner *p, const native_item *item);

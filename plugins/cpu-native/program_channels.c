@@ -9,7 +9,7 @@
  * each pixel: what is too much of it lies where the next part or the next pixel follows, and the
  * last pixel is stored exactly. Lanes behind the last channel are 0.
  */
-#include "program.h"
+#include "program_layout.h"
 
 #include <string.h>
 
@@ -156,9 +156,11 @@ static bool is_read_blocked(const native_ir *ir, const native_item *later, int n
         switch (item->kind) {
         case NATIVE_ITEM_CONV:
         case NATIVE_ITEM_DEPTHWISE:
-        case NATIVE_ITEM_POOL:
         case NATIVE_ITEM_MEAN:
             return true;
+        case NATIVE_ITEM_POOL:
+            if (!native_has_pool_rows(ir, item))
+                return true; /* fall through */
         case NATIVE_ITEM_BATCH_NORM:
         case NATIVE_ITEM_STRIDED:
             if (item->kind == NATIVE_ITEM_BATCH_NORM && (!item->of_variance || item->integer >= 0))

@@ -302,6 +302,8 @@ static void lay_item(native_ir *ir, const native_item *old, const native_item *l
             lay_plain(ir, &item);
             break;
         }
+        if (native_pools_rows(ir, &item, later, n))
+            break;
         item.inputs[0] = native_as(ir, item.inputs[0], true);
         ir->values[item.output].blocked = true;
         if (!ir->failed)

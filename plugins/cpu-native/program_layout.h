@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program_layout.h: what program_layout.c and program_layout_conv.c ask of each other. */
+/*
+ * program_layout.h: what program_layout.c, program_layout_conv.c and program_pool_rows.c ask of
+ * each other.
+ */
 #ifndef NATIVE_PROGRAM_LAYOUT_H
 #define NATIVE_PROGRAM_LAYOUT_H
 
@@ -21,5 +24,13 @@ void native_lay_conv_grad_filter(native_ir *ir, native_item *item);
 void native_take_steps(native_ir *ir, native_item *conv);
 /* Of a POOL that is blocked. */
 void native_part_pool(native_ir *ir, native_item *pool);
+
+/* ---- program_pool_rows.c ---- */
+
+/* Whether a POOL may stay plain, and whether it does: neither its source nor who reads it, among
+ * the n items that follow, has blocks. */
+bool native_has_pool_rows(const native_ir *ir, const native_item *item);
+bool native_pools_rows(const native_ir *ir, const native_item *item, const native_item *later,
+                       int n);
 
 #endif

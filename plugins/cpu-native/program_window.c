@@ -419,7 +419,10 @@ void native_plan_pool(native_planner *p, const native_item *item)
     windows *w;
 
     if (!p->ir->values[item->output].blocked) {
-        native_plan_frames(p, item);
+        if (native_pools_frames(p->ir, item))
+            native_plan_frames(p, item);
+        else
+            native_plan_pool_rows(p, item);
         return;
     }
     w = begin_windows(p, item);
