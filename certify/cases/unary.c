@@ -15,6 +15,12 @@
         .name = op, .vars = VARS, .attrs = attributes,                                             \
         .in = {{OPS_FLOATS, "d^R", values, "nizh", NULL}}, .tolerance = OPS_MATH                   \
     }
+/* Beyond what has powers of e. */
+#define FAR(op)                                                                                    \
+    {                                                                                              \
+        .name = op "/far", .vars = "N=1..200",                                                     \
+        .in = {{"f64", "N", "-800..800|-9..9|-1e-9..1e-9", "nizh", NULL}}, .tolerance = OPS_MATH   \
+    }
 #define EXACT(op, types)                                                                           \
     {                                                                                              \
         .name = op, .vars = VARS, .in = { {types, "d^R", NULL, "nizh", NULL} }                     \
@@ -38,6 +44,7 @@ const ops_case ops_unary_cases[] = {
     MATH("Erf", NULL),
     {"Exp", .vars = VARS, .in = {{OPS_FLOATS, "d^R", "-9..9|-100..80", "nizh", NULL}},
      .tolerance = OPS_MATH, .bench = "R=4 d=56"},
+    FAR("Exp"),
     MATH("Floor", NULL),
     WITH("Gelu", "approximate?:s=none|tanh", "-6..6"),
     WITH("HardSigmoid", "alpha?:f=0.2|1 beta?:f=0.5|0", "-6..6"),
@@ -64,6 +71,7 @@ const ops_case ops_unary_cases[] = {
     {"Shrink", .vars = VARS, .attrs = "bias?:f=0|1 lambd?:f=0.5|1",
      .in = {{"f32|f64|f16|" OPS_INTEGERS, "d^R", NULL, "nizh", NULL}}, .tolerance = OPS_MATH},
     MATH("Sigmoid", "-9..9"),
+    FAR("Sigmoid"),
     EXACT("Sign", OPS_FLOATS "|" OPS_INTEGERS),
     MATH("Sin", "-9..9"),
     MATH("Sinh", "-9..9"),
@@ -74,6 +82,7 @@ const ops_case ops_unary_cases[] = {
     MATH("Tan", "-1.5..1.5"),
     {"Tanh", .vars = VARS, .in = {{OPS_FLOATS, "d^R", "-9..9|-0.01..0.01", "nizh", NULL}},
      .tolerance = OPS_MATH, .bench = "R=4 d=56"},
+    FAR("Tanh"),
     WITH("ThresholdedRelu", "alpha?:f=0.5|1|2", NULL),
     {0},
 };

@@ -467,6 +467,20 @@ static inline double logarithm(double x)
             V_STORE_SOME(to + i, s->n - i, function(V_LOAD_SOME(x + i, s->n - i)));                \
     }
 
+/* By vectors of float64. */
+#define ROOTS(op, from, in_type, result, out_type, function)                                       \
+    static void span_##op##_##from(const native_span *s)                                           \
+    {                                                                                              \
+        const in_type *x = s->in[0];                                                               \
+        out_type *to = s->to;                                                                      \
+        int64_t i;                                                                                 \
+                                                                                                   \
+        for (i = 0; i + LANES / 2 <= s->n; i += LANES / 2)                                         \
+            V_ROOTS(to + i, x + i);                                                                \
+        for (; i < s->n; i++)                                                                      \
+            to[i] = function(x[i]);                                                                \
+    }
+
 /* Exponents that need no logarithm, and none at all. */
 static inline bool is_easy(float y)
 {
@@ -538,6 +552,8 @@ NATIVE_ELEMENTWISE_LIST(SPAN_FUNCTION)
 #define FOLDS_POWERS     false
 #define FOLDS_QUOTIENT   false
 #define FOLDS_REST       false
+#define FOLDS_PRECISE    false
+#define FOLDS_ROOTS      false
 #define SPAN_ROW(kind, op, from, in_type, result, out_type, value)                                 \
     {#op, TFR_DTYPE_##from, TFR_DTYPE_##result, FOLDS_##kind, span_##op##_##from},
 

@@ -79,6 +79,7 @@
     COMPARISON(X, Equal, x == y)                                                                   \
     X(BINARY, Equal, U8, uint8_t, BOOL, uint8_t, x == y)                                           \
     X(BINARY, Equal, BOOL, uint8_t, BOOL, uint8_t, (x != 0) == (y != 0))                           \
+    X(PRECISE, Exp, F64, double, F64, double, precise_exponential)                                 \
     X(UNARY, Floor, F32, float, F32, float, floor_F32(x))                                          \
     X(UNARY, Floor, F64, double, F64, double, floor_F64(x))                                        \
     COMPARISON(X, Greater, x > y)                                                                  \
@@ -92,6 +93,7 @@
     COMPARISON(X, Less, x < y)                                                                     \
     COMPARISON(X, LessOrEqual, x <= y)                                                             \
     X(VECTORS, Log, F32, float, F32, float, v_log)                                                 \
+    X(PRECISE, Log, F64, double, F64, double, precise_logarithm)                                   \
     FLOATS(X, FOLD, Max, (y > x) | (y != y) ? y : x)                                               \
     INTEGERS(X, FOLD, Max, y > x ? y : x)                                                          \
     X(SUM, Mean, F32, float, F32, float, x *by)                                                    \
@@ -114,14 +116,16 @@
     X(UNARY, Relu, F64, double, F64, double, either(x < 0.0, 0.0, x))                              \
     INTEGERS(X, UNARY, Relu, x > 0 ? x : 0)                                                        \
     FLOAT_MATH(X, Round, rint)                                                                     \
+    X(PRECISE, Sigmoid, F64, double, F64, double, precise_sigmoid)                                 \
     INTEGERS(X, UNARY, Sign, (x > 0) - (x < 0))                                                    \
     X(UNARY, Sign, F32, float, F32, float, x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x)                 \
     X(CALCULATED, Sin, F32, float, F32, float, sine)                                               \
     CALCULATED_MATH(X, Sinh, hyperbolic_sine, sinh)                                                \
-    X(UNARY, Sqrt, F64, double, F64, double, sqrt(x))                                              \
+    X(ROOTS, Sqrt, F64, double, F64, double, sqrt)                                                 \
     ARITHMETIC(X, Sub, x - y)                                                                      \
     FLOATS(X, SUM, Sum, x)                                                                         \
     CALCULATED_MATH(X, Tan, tangent, tan)                                                          \
+    X(PRECISE, Tanh, F64, double, F64, double, precise_hyperbolic_tangent)                         \
     X(CHOICE, Where, U8, uint8_t, U8, uint8_t, x)                                                  \
     X(CHOICE, Where, F16, uint16_t, F16, uint16_t, x)                                              \
     X(CHOICE, Where, F32, uint32_t, F32, uint32_t, x)                                              \

@@ -13,6 +13,7 @@
  *   V_SCALE(x, n)           x 2^n for whole n; V_SCALE_NORMAL is cheaper, for n from -126 on,
  *                           and may be infinite from 128 on
  *   V_POWER_OF_SHIFTED(x)   2^n of x = n + 1.5 * 2^23, n from -126 to 127
+ *   V_ROOTS(to, p)          the roots of LANES / 2 numbers of float64
  *   V_PARTS(x, n)           the m of x = m 2^*n, for positive normal x: from a root of 1/2 up to
  *                           one of 2
  *

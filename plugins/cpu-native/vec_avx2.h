@@ -31,6 +31,7 @@ typedef __m256 vec;
 #define V_MUL(x, y)     _mm256_mul_ps(x, y)
 #define V_DIV(x, y)     _mm256_div_ps(x, y)
 #define V_SQRT(x)       _mm256_sqrt_ps(x)
+#define V_ROOTS(to, p)  _mm256_storeu_pd(to, _mm256_sqrt_pd(_mm256_loadu_pd(p)))
 /* a NaN in the second operand stays */
 #define V_MAX(x, y) _mm256_max_ps(x, y)
 #define V_MIN(x, y) _mm256_min_ps(x, y)
@@ -127,6 +128,5 @@ static inline void v_store_some(float *p, int64_t n, vec v)
 #define V_LOAD_SOME(p, n)     _mm256_maskload_ps(p, some_mask(n))
 #define V_STORE_SOME(p, n, v) v_store_some(p, n, v)
 /* the first n lanes of v, and zeros or others */
-#define V_SOME_OR(v, n, x) \
-    _mm256_blendv_ps(_mm256_set1_ps(x), v, _mm256_castsi256_ps(some_mask(n)))
+#define V_SOME_OR(v, n, x) _mm256_blendv_ps(_mm256_set1_ps(x), v, _mm256_castsi256_ps(some_mask(n)))
 #define V_LOAD_SOME_OF(v, n) V_SOME_OR(v, n, 0.0f)

@@ -33,6 +33,7 @@ typedef __m512 vec;
 #define V_MUL(x, y)     _mm512_mul_ps(x, y)
 #define V_DIV(x, y)     _mm512_div_ps(x, y)
 #define V_SQRT(x)       _mm512_sqrt_ps(x)
+#define V_ROOTS(to, p)  _mm512_storeu_pd(to, _mm512_sqrt_pd(_mm512_loadu_pd(p)))
 /* a NaN in the second operand stays */
 #define V_MAX(x, y) _mm512_max_ps(x, y)
 #define V_MIN(x, y) _mm512_min_ps(x, y)
@@ -58,8 +59,7 @@ typedef __m512 vec;
 #define V_LOAD_SOME(p, n)     _mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), p)
 #define V_STORE_SOME(p, n, v) _mm512_mask_storeu_ps(p, (__mmask16)((1u << (n)) - 1), v)
 /* the first n lanes of v, and zeros or others */
-#define V_SOME_OR(v, n, x) \
-    _mm512_mask_blend_ps((__mmask16)((1u << (n)) - 1), _mm512_set1_ps(x), v)
+#define V_SOME_OR(v, n, x) _mm512_mask_blend_ps((__mmask16)((1u << (n)) - 1), _mm512_set1_ps(x), v)
 #define V_LOAD_SOME_OF(v, n) _mm512_maskz_mov_ps((__mmask16)((1u << (n)) - 1), v)
 
 static inline vec v_parts(vec x, vec *n)

@@ -7,6 +7,8 @@
 #error "this compiler has no vector types"
 #endif
 
+#include <math.h>
+
 #define LANES 4
 typedef float vec __attribute__((vector_size(16)));
 typedef int32_t vec_bits __attribute__((vector_size(16)));
@@ -94,6 +96,14 @@ static inline vec v_sqrt(vec x)
                  __builtin_sqrtf(x[3])};
 }
 
+static inline void v_roots(double *to, const double *from)
+{
+    int i;
+
+    for (i = 0; i < LANES / 2; i++)
+        to[i] = sqrt(from[i]);
+}
+
 static inline float v_greatest(vec v)
 {
     const float a = v[0] > v[2] ? v[0] : v[2], b = v[1] > v[3] ? v[1] : v[3];
@@ -149,6 +159,7 @@ static inline vec v_some_or(vec v, int64_t n, float x)
 #define V_SCALE_NORMAL(x, n)  ((x)*v_power_of_2(__builtin_convertvector(n, vec_bits)))
 #define V_PARTS(x, n)         v_parts(x, n)
 #define V_SQRT(x)             v_sqrt(x)
+#define V_ROOTS(to, p)        v_roots(to, p)
 #define V_SUM(v)              (((v)[0] + (v)[2]) + ((v)[1] + (v)[3]))
 #define V_GREATEST(v)         v_greatest(v)
 #define V_HAS_NAN(v)          v_has_nan(v)
