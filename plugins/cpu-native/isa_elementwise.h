@@ -117,6 +117,19 @@ enum { SPAN_BLOCK = 64, SUM_BLOCK = 256, SUM_GROUP = 16 };
 
 /* Sum and Mean, in double from the first operand to the last. */
 #define SUM(op, from, in_type, result, out_type, value)                                            \
+    static void span_##op##_two_##from(const native_span *s)                                       \
+    {                                                                                              \
+        const in_type *p = s->in[s->step[0] == 0], *q = s->in[s->step[0] != 0];                    \
+        const double by = 0.5, second = (double)*q;                                                \
+        out_type *to = s->to;                                                                      \
+                                                                                                   \
+        (void)by;                                                                                  \
+        if (s->step[0] && s->step[1])                                                              \
+            SPAN_LOOP(const double x = (double)p[j] + (double)q[j]; to[j] = (out_type)(value));    \
+        else                                                                                       \
+            SPAN_LOOP(const double x = (double)p[j] + second; to[j] = (out_type)(value));          \
+    }                                                                                              \
+                                                                                                   \
     static void span_##op##_##from(const native_span *s)                                           \
     {                                                                                              \
         const double by = 1.0 / s->n_in;                                                           \
@@ -126,6 +139,10 @@ enum { SPAN_BLOCK = 64, SUM_BLOCK = 256, SUM_GROUP = 16 };
         int i;                                                                                     \
                                                                                                    \
         (void)by;                                                                                  \
+        if (s->n_in == 2 && (s->step[0] || s->step[1])) {                                          \
+            span_##op##_two_##from(s);                                                             \
+            return;                                                                                \
+        }                                                                                          \
         for (at = 0; at < s->n; at += n) {                                                         \
             n = s->n - at < SUM_BLOCK ? s->n - at : SUM_BLOCK;                                     \
             memset(sums, 0, sizeof sums);                                                          \
