@@ -149,13 +149,6 @@ static inline int64_t put_I64(double x)
 #define put_I64_of_float  put_I64
 #define put_BOOL_of_float put_BOOL
 
-#define CAST_TO_INTEGERS(X, from, in_type, suffix)                                                 \
-    X(from, in_type, I32, int32_t, put_I32##suffix)                                                \
-    X(from, in_type, I64, int64_t, put_I64##suffix)                                                \
-    X(from, in_type, U8, uint8_t, put_U8##suffix)                                                  \
-    X(from, in_type, I8, int8_t, put_I8##suffix)                                                   \
-    X(from, in_type, BOOL, uint8_t, put_BOOL##suffix)
-
 #define CAST_TO_NARROW(X, from, in_type, suffix)                                                   \
     X(from, in_type, F16, uint16_t, put_F16##suffix)                                               \
     X(from, in_type, BF16, uint16_t, put_BF16##suffix)
@@ -173,7 +166,9 @@ static inline int64_t put_I64(double x)
     CAST_FROM_NARROW(X, F16)                                                                       \
     CAST_FROM_NARROW(X, BF16)                                                                      \
     X(BF16, uint16_t, I64, int64_t, put_I64_of_float)                                              \
-    CAST_TO_INTEGERS(X, F64, double, )                                                             \
+    X(F64, double, I32, int32_t, put_I32)                                                          \
+    X(F64, double, I64, int64_t, put_I64)                                                          \
+    X(F64, double, BOOL, uint8_t, put_BOOL)                                                        \
     CAST_TO_NARROW(X, F64, double, )                                                               \
     X(F32, float, BF16, uint16_t, put_BF16_of_float)                                               \
     CAST_TO_NARROW(X, I32, int32_t, )                                                              \
@@ -267,6 +262,29 @@ static inline double double_of(int64_t x)
 #define is_large_I64(x) (((uint64_t)(x) + (UINT64_C(1) << 51)) >> 52)
 #define is_large_F32(x) ((bits_of(x) & 0x7fffffff) >= 0x4f000000)
 
+/* From 2^31 on the sum carries to the top bit. */
+static inline uint64_t is_large_F64(double x)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return ((bits & 0x7fffffffffffffffu) + (0x8000000000000000u - 0x41e0000000000000u)) >> 63;
+}
+
+static inline int32_t byte_U8(double x)
+{
+    const int32_t whole = (int32_t)x, low = whole > 0 ? whole : 0;
+
+    return low < UINT8_MAX ? low : UINT8_MAX;
+}
+
+static inline int32_t byte_I8(double x)
+{
+    const int32_t whole = (int32_t)x, low = whole > INT8_MIN ? whole : INT8_MIN;
+
+    return low < INT8_MAX ? low : INT8_MAX;
+}
+
 /* Blocks by the short way where no number is large. */
 #define CAST_OF_BLOCKS(from, in_type, result, out_type, shortly, exactly)                          \
     static void span_Cast_##from##_##result(const native_span *s)                                  \
@@ -294,7 +312,9 @@ static inline double double_of(int64_t x)
 #define NATIVE_BLOCK_CAST_LIST(X)                                                                  \
     X(I64, int64_t, F32, float, double_of, (float))                                                \
     X(I64, int64_t, F64, double, double_of, (double))                                              \
-    X(F32, float, I64, int64_t, (int32_t), put_I64)
+    X(F32, float, I64, int64_t, (int32_t), put_I64)                                                \
+    X(F64, double, U8, uint8_t, byte_U8, put_U8)                                                   \
+    X(F64, double, I8, int8_t, byte_I8, put_I8)
 NATIVE_BLOCK_CAST_LIST(CAST_OF_BLOCKS)
 
 #define CAST_ROW(from, in_type, result, ...)                                                       \
