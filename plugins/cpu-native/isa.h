@@ -128,7 +128,7 @@ typedef struct native_row {
  * n pixels of a row of Resize, each the sum of `taps` others by their weights: [pixel][tap]. width:
  * floats of a pixel, 1 or B. Of width 1 each B pixels may have, [tap] of them: where a vector
  * begins that has all that they take (the first tap < 0: none has), which of its lanes, by what
- * weights; the last vector ends with the row.
+ * weights; the last vector ends with the row. near_wide: it is two vectors, of twice as many lanes.
  */
 typedef struct native_pixels {
     int64_t n, width;
@@ -137,6 +137,7 @@ typedef struct native_pixels {
     const float *weight;
     const int32_t *near_at, *near_lane; /* NULL = none has */
     const float *near_weight;
+    bool near_wide;
 } native_pixels;
 
 /*

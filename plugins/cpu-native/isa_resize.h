@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * isa_resize.h: weighted sums of rows, and of the pixels of one, a part of isa_kernels.h. Of plain
- * rows a vector of outputs takes each of its taps from one vector of the row, whose lanes are put
- * in order, where such a vector has all that they take.
+ * rows a vector of outputs takes each of its taps from one vector of the row or two beside each
+ * other, whose lanes are put in order, where these have all that they take.
  */
 
 /* The sum of n rows, 1 to 4, in so many lanes from place i on; more: of what is there, too. */
@@ -95,22 +95,29 @@ static void weigh_numbers(const native_pixels *p, const float *row, int64_t begi
 
 #if LANES >= 8
 static inline __attribute__((always_inline)) vec near_tap(const native_pixels *p, const float *row,
-                                                          int64_t i)
+                                                          int64_t i, bool wide)
 {
+    const float *from = row + p->near_at[i];
 #if LANES == 8
-    return _mm256_permutevar8x32_ps(
-        V_LOAD(row + p->near_at[i]),
-        _mm256_loadu_si256((const __m256i *)(const void *)(p->near_lane + i * LANES)));
+    const __m256i lane =
+        _mm256_loadu_si256((const __m256i *)(const void *)(p->near_lane + i * LANES));
+    const vec low = _mm256_permutevar8x32_ps(V_LOAD(from), lane);
+
+    if (!wide)
+        return low;
+    return _mm256_blendv_ps(low, _mm256_permutevar8x32_ps(V_LOAD(from + LANES), lane),
+                            _mm256_castsi256_ps(_mm256_slli_epi32(lane, 28)));
 #else
-    return _mm512_permutexvar_ps(_mm512_loadu_si512(p->near_lane + i * LANES),
-                                 V_LOAD(row + p->near_at[i]));
+    const __m512i lane = _mm512_loadu_si512(p->near_lane + i * LANES);
+
+    return wide ? _mm512_permutex2var_ps(V_LOAD(from), lane, V_LOAD(from + LANES))
+                : _mm512_permutexvar_ps(lane, V_LOAD(from));
 #endif
 }
-#endif
 
-#if LANES >= 8
 /* Vector `number` of outputs, the last of which may begin in the one before it. */
-static inline void weigh_near(const native_pixels *p, const float *row, int64_t number, float *to)
+static inline __attribute__((always_inline)) void
+weigh_near(const native_pixels *p, const float *row, int64_t number, bool wide, float *to)
 {
     const int64_t first = number * p->taps, left = p->n - LANES;
     const int64_t begin = number * LANES < left ? number * LANES : left;
@@ -121,9 +128,10 @@ static inline void weigh_near(const native_pixels *p, const float *row, int64_t 
         weigh_numbers(p, row, begin, begin + LANES, to);
         return;
     }
-    sum = V_MUL(near_tap(p, row, first), V_LOAD(p->near_weight + first * LANES));
+    sum = V_MUL(near_tap(p, row, first, wide), V_LOAD(p->near_weight + first * LANES));
     for (t = 1; t < p->taps; t++)
-        sum = V_FMA(near_tap(p, row, first + t), V_LOAD(p->near_weight + (first + t) * LANES), sum);
+        sum = V_FMA(near_tap(p, row, first + t, wide), V_LOAD(p->near_weight + (first + t) * LANES),
+                    sum);
     V_STORE(to + begin, sum);
 }
 #endif
@@ -137,8 +145,10 @@ static void weigh_pixels(const native_pixels *p, const float *row, float *to)
 #if LANES >= 8
     if (p->near_at) {
         int64_t i;
-        for (i = 0; i * LANES < p->n; i++)
-            weigh_near(p, row, i, to);
+        for (i = 0; p->near_wide && i * LANES < p->n; i++)
+            weigh_near(p, row, i, true, to);
+        for (i = 0; !p->near_wide && i * LANES < p->n; i++)
+            weigh_near(p, row, i, false, to);
         return;
     }
 #endif

@@ -272,12 +272,13 @@ size_t native_pixels_bytes(const native_axis_map *map, int lanes)
     return (size_t)(vectors * map->taps * (1 + 2 * lanes)) * sizeof *map->at;
 }
 
-/* One tap of a vector of outputs: the vector of the row that has all that they take, or -1. */
-static int32_t find_near(const native_axis_map *map, int64_t first, int tap, int lanes,
+/* One tap of a vector of outputs: where `reach` elements of the row begin that have all that they
+ * take, or -1. */
+static int32_t find_near(const native_axis_map *map, int64_t first, int tap, int lanes, int reach,
                          int32_t *lane, float *weight)
 {
     const int32_t *at = map->at + first * map->taps + tap;
-    int32_t low = (int32_t)(map->n - lanes);
+    int32_t low = (int32_t)(map->n - reach);
     int i;
 
     for (i = 0; i < lanes; i++)
@@ -285,32 +286,46 @@ static int32_t find_near(const native_axis_map *map, int64_t first, int tap, int
     for (i = 0; i < lanes; i++) {
         lane[i] = at[i * map->taps] - low;
         weight[i] = map->weight[(first + i) * map->taps + tap];
-        if (low < 0 || lane[i] >= lanes)
+        if (low < 0 || lane[i] >= reach)
             return -1;
     }
     return low;
 }
 
-void native_find_pixels(const native_axis_map *map, int lanes, void *memory, native_pixels *pixels)
+/* How many vectors of outputs have none. */
+static int64_t find_all_near(const native_axis_map *map, int lanes, int reach, int32_t *at,
+                             int32_t *lane, float *weight)
 {
     const int64_t n = (map->m + lanes - 1) / lanes * map->taps;
-    int32_t *near_at = memory, *lane = near_at + n;
-    float *weight = (float *)(void *)(lane + n * lanes);
-    int64_t i, first;
+    int64_t i, first, without = 0;
     int tap;
 
-    pixels->near_at = map->m < lanes ? NULL : near_at;
-    pixels->near_lane = lane;
-    pixels->near_weight = weight;
-    for (i = 0; pixels->near_at && i < n; i += map->taps) {
+    for (i = 0; i < n; i += map->taps) {
         bool all = true;
         first = i / map->taps * lanes; /* the last vector may have some of the one before it */
         first = first < map->m - lanes ? first : map->m - lanes;
         for (tap = 0; tap < map->taps; tap++) {
-            near_at[i + tap] = find_near(map, first, tap, lanes, lane + (i + tap) * lanes,
-                                         weight + (i + tap) * lanes);
-            all = all && near_at[i + tap] >= 0;
+            at[i + tap] = find_near(map, first, tap, lanes, reach, lane + (i + tap) * lanes,
+                                    weight + (i + tap) * lanes);
+            all = all && at[i + tap] >= 0;
         }
-        near_at[i] = all ? near_at[i] : -1;
+        at[i] = all ? at[i] : -1;
+        without += !all;
     }
+    return without;
+}
+
+void native_find_pixels(const native_axis_map *map, int lanes, void *memory, native_pixels *pixels)
+{
+    const int64_t n = (map->m + lanes - 1) / lanes * map->taps;
+    int32_t *at = memory, *lane = at + n;
+    float *weight = (float *)(void *)(lane + n * lanes);
+
+    pixels->near_at = map->m < lanes ? NULL : at;
+    pixels->near_lane = lane;
+    pixels->near_weight = weight;
+    pixels->near_wide = pixels->near_at && map->n >= 2 * lanes &&
+                        find_all_near(map, lanes, lanes, at, lane, weight) > 0;
+    if (pixels->near_at)
+        find_all_near(map, lanes, pixels->near_wide ? 2 * lanes : lanes, at, lane, weight);
 }
