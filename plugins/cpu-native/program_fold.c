@@ -171,6 +171,18 @@ static void run_rows(const void *params, const native_bases *bases, int64_t begi
     }
 }
 
+/* The tops of what is folded to s. */
+static void find_turned_tops(const native_reduction_step *r, const native_fold *f, native_totals *s,
+                             double *top)
+{
+    int64_t i;
+
+    native_totals_begin(NATIVE_FOLD_GREATEST, r->type, s, f->n);
+    r->isa->folds->rows[NATIVE_FOLD_GREATEST][r->type](f);
+    for (i = 0; i < f->n; i++)
+        top[i] = native_totals_number(s, r->type, i);
+}
+
 /* Rows that lie one behind the other, turned to columns part by part: numbers count rows. */
 static void run_short(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
@@ -181,7 +193,7 @@ static void run_short(const void *params, const native_bases *bases, int64_t beg
     uint64_t turned[NATIVE_SHORT_ROWS * NATIVE_SHORT];
     double top[NATIVE_SHORT_ROWS];
     native_fold f = {.x = turned, .top = powers ? top : NULL};
-    int64_t n, i, first;
+    int64_t n, first;
     native_totals s;
 
     f.to = &s;
@@ -191,12 +203,8 @@ static void run_short(const void *params, const native_bases *bases, int64_t beg
             f.rows = r->rows - first < NATIVE_SHORT ? r->rows - first : NATIVE_SHORT;
             native_turn_rows(r->isa, x + (begin * r->rows + first) * bytes, r->rows, n, f.rows,
                              bytes, turned);
-            if (powers) {
-                native_totals_begin(NATIVE_FOLD_GREATEST, r->type, &s, n);
-                r->isa->folds->rows[NATIVE_FOLD_GREATEST][r->type](&f);
-                for (i = 0; i < n; i++)
-                    top[i] = native_totals_number(&s, r->type, i);
-            }
+            if (powers)
+                find_turned_tops(r, &f, &s, top);
             if (first == 0)
                 native_totals_begin(r->kind.fold, r->sum_type, &s, n);
             r->isa->folds->rows[r->kind.fold][r->type](&f);
@@ -215,7 +223,9 @@ static void run_small(const void *params, const native_bases *bases, int64_t beg
                              : NATIVE_SHORT_ROWS;
     const char *x = (const char *)native_at(bases, &r->from);
     uint64_t turned[NATIVE_SHORT_ROWS * NATIVE_SHORT], results[NATIVE_FOLD_COLUMNS];
-    native_fold f = {.x = turned, .rows = r->rows};
+    const bool powers = r->kind.fold == NATIVE_FOLD_EXP;
+    double top[NATIVE_FOLD_COLUMNS];
+    native_fold f = {.x = turned, .rows = r->rows, .top = powers ? top : NULL};
     int64_t n;
     native_totals s;
 
@@ -224,9 +234,11 @@ static void run_small(const void *params, const native_bases *bases, int64_t beg
         n = end - begin < most ? end - begin : most;
         f.n = f.step = n * r->inner;
         native_turn_rows(r->isa, x + begin * unit * bytes, unit, n, unit, bytes, turned);
+        if (powers)
+            find_turned_tops(r, &f, &s, top);
         native_totals_begin(r->kind.fold, r->sum_type, &s, f.n);
         r->isa->folds->rows[r->kind.fold][r->type](&f);
-        native_totals_end(r, &s, NULL, results, f.n);
+        native_totals_end(r, &s, f.top, results, f.n);
         native_turn_rows(r->isa, results, n, r->inner, n, bytes,
                          result_at(r, bases, begin * r->inner));
     }
@@ -414,8 +426,7 @@ void native_plan_fold(native_planner *p, const native_item *item)
     if (r->parts > 1)
         plan_parts(p, r, cost);
     else if (r->inner > 1 && r->within == 1 && r->n_over == 0 && r->n_kept == 1 &&
-             r->kept[0].step == r->rows * r->inner && r->kept[0].step <= NATIVE_SHORT &&
-             r->kind.fold != NATIVE_FOLD_EXP)
+             r->kept[0].step == r->rows * r->inner && r->kept[0].step <= NATIVE_SHORT)
         native_add_run(p, run_small, r, r->outer, cost);
     else if (r->inner == 1 && r->n_over == 0 && r->n_kept < 2 &&
              r->kept[0].step == r->rows * (r->n_kept > 0) &&
