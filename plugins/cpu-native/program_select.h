@@ -8,7 +8,7 @@
  * twice as many or more, and sorted at the end: O(n + k log k), however they come.
  */
 
-enum { SELECT(FEW) = 16, SELECT(MORE) = 64 };
+enum { SELECT(FEW) = 32, SELECT(MORE) = 64 };
 
 /* Sorts n keys, greatest first, with room for as many; the answer is where they are then. */
 static SELECT_KEY *SELECT(sort)(SELECT_KEY *from, SELECT_KEY *room, int64_t n)
