@@ -30,33 +30,45 @@ typedef struct work {
 
 /* ---- sums ---- */
 
-/* Eight beside each other have a loop of their own, which compilers turn into vectors. */
+/* Rows of n terms, and how far the next ones lie behind them, in elements. */
+typedef struct rows {
+    int64_t n, rows, stride, to_step, from_step;
+} rows;
+
+/* Those beside each other have loops of known length, which compilers turn into vectors. */
 #define ADD(name, type)                                                                            \
-    static void add_##name(type *restrict y, const type *restrict x, int64_t n, int64_t stride)    \
+    static void add_##name(const rows *r, type *restrict y, const type *restrict x)                \
     {                                                                                              \
-        int64_t i = 0;                                                                             \
+        const int64_t n = r->n, stride = r->stride;                                                \
+        int64_t row, i;                                                                            \
         int j;                                                                                     \
-        for (; stride == 1 && i + 8 <= n; i += 8)                                                  \
-            for (j = 0; j < 8; j++)                                                                \
-                y[i + j] += x[i + j];                                                              \
-        for (; i < n; i++)                                                                         \
-            y[i * stride] += x[i];                                                                 \
+        for (row = 0; row < r->rows; row++, y += r->to_step, x += r->from_step) {                  \
+            i = 0;                                                                                 \
+            for (; stride == 1 && i + 8 <= n; i += 8)                                              \
+                for (j = 0; j < 8; j++)                                                            \
+                    y[i + j] += x[i + j];                                                          \
+            for (; stride == 1 && i + 4 <= n; i += 4)                                              \
+                for (j = 0; j < 4; j++)                                                            \
+                    y[i + j] += x[i + j];                                                          \
+            for (; i < n; i++)                                                                     \
+                y[i * stride] += x[i];                                                             \
+        }                                                                                          \
     }
 ADD(f32, float)
 ADD(f64, double)
 ADD(i32, uint32_t) /* which wraps as the signed one does */
 ADD(i64, uint64_t)
 
-static void add_row(const state *s, void *to, const void *from, int64_t n, int64_t stride)
+static void add_rows(const state *s, const rows *r, void *to, const void *from)
 {
     if (s->dtype == TFR_DTYPE_F32)
-        add_f32(to, from, n, stride);
+        add_f32(r, to, from);
     else if (s->dtype == TFR_DTYPE_F64)
-        add_f64(to, from, n, stride);
+        add_f64(r, to, from);
     else if (s->dtype == TFR_DTYPE_I32)
-        add_i32(to, from, n, stride);
+        add_i32(r, to, from);
     else
-        add_i64(to, from, n, stride);
+        add_i64(r, to, from);
 }
 
 /* The positions whose tap lies in [low, high) of the plane's first axis. */
@@ -64,8 +76,9 @@ static void add_tap(const state *s, const int64_t *tap, int64_t low, int64_t hig
                     char *to)
 {
     const native_window *w = &s->window;
-    const int32_t last = w->rank - 1;
-    int64_t first[TFR_MAX_RANK], end[TFR_MAX_RANK], index[TFR_MAX_RANK];
+    const int32_t last = w->rank - 1, inner = last > 0 ? last - 1 : 0;
+    int64_t first[TFR_MAX_RANK] = {0}, end[TFR_MAX_RANK] = {0}, index[TFR_MAX_RANK];
+    rows r = {.rows = 1, .stride = w->stride[last]};
     int32_t d;
 
     for (d = 0; d <= last; d++) {
@@ -75,6 +88,12 @@ static void add_tap(const state *s, const int64_t *tap, int64_t low, int64_t hig
             return;
         index[d] = first[d];
     }
+    r.n = end[last] - first[last];
+    if (last > 0) {
+        r.rows = end[inner] - first[inner];
+        r.to_step = w->stride[inner] * s->dims[last];
+        r.from_step = s->positions[last];
+    }
     do {
         int64_t at = 0, place = 0;
         for (d = 0; d <= last; d++) {
@@ -82,9 +101,8 @@ static void add_tap(const state *s, const int64_t *tap, int64_t low, int64_t hig
             place =
                 place * s->dims[d] + index[d] * w->stride[d] + tap[d] * w->dilation[d] - w->pad[d];
         }
-        add_row(s, to + place * s->width, from + at * s->width, end[last] - first[last],
-                w->stride[last]);
-        for (d = last - 1; d >= 0 && ++index[d] == end[d]; d--)
+        add_rows(s, &r, to + place * s->width, from + at * s->width);
+        for (d = inner - 1; d >= 0 && ++index[d] == end[d]; d--)
             index[d] = first[d];
     } while (d >= 0);
 }
@@ -214,7 +232,7 @@ static bool read_call(state *s, const tfr_plugin_device *device, const tfr_call 
 }
 
 void native_col2im_supports(const tfr_plugin_device *device, const tfr_call *call,
-                                 tfr_answer *answer)
+                            tfr_answer *answer)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     state s;
