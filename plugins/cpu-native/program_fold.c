@@ -109,15 +109,33 @@ static char *result_at(const native_reduction_step *r, const native_bases *bases
     return (char *)native_at(bases, &r->to) + i * native_fold_bytes[r->type];
 }
 
-/* The tops of the logarithm of a sum of powers, for each of the rows that are one. */
-static void find_tops(const native_reduction_step *r, const char *x, int64_t columns, double *top)
+/* The result of a column, where others are reduced to it inside of what goes together. */
+static int64_t result_of(const native_reduction_step *r, int64_t column)
+{
+    int i;
+
+    for (i = 0; i < r->n_inside; i++) {
+        const int64_t step = r->inside[i].step;
+        column = column / (r->inside[i].dim * step) * step + column % step;
+    }
+    return column;
+}
+
+/* The tops of the logarithm of a sum of powers: of each column, for each of the rows that are one,
+ * and of the results. */
+static void find_tops(const native_reduction_step *r, const char *x, int64_t columns, double *top,
+                      double *of_results)
 {
     native_totals s;
     int64_t i;
 
     add_range(r, NATIVE_FOLD_GREATEST, x, columns, 0, r->steps, &s, NULL);
-    for (i = 0; i < r->together * columns; i++)
-        top[i] = native_totals_number(&s, r->type, i % columns);
+    for (i = 0; i < columns / r->within; i++)
+        of_results[i] = native_totals_number(&s, r->type, i);
+    for (i = 0; i < columns; i++)
+        top[i] = of_results[result_of(r, i)];
+    for (; i < r->together * columns; i++)
+        top[i] = top[i - columns];
 }
 
 /* Numbers count units. */
@@ -125,16 +143,16 @@ static void run_units(const void *params, const native_bases *bases, int64_t beg
 {
     const native_reduction_step *r = params;
     const bool powers = r->kind.fold == NATIVE_FOLD_EXP;
-    double top[NATIVE_FOLD_COLUMNS + NATIVE_FOLD_LANES];
+    double top[NATIVE_FOLD_COLUMNS + NATIVE_FOLD_LANES], of_results[NATIVE_FOLD_COLUMNS];
     int64_t columns, result;
     native_totals s;
 
     for (; begin < end; begin++) {
         const char *x = unit_at(r, bases, begin, &columns, &result);
         if (powers)
-            find_tops(r, x, columns, top);
+            find_tops(r, x, columns, top, of_results);
         add_range(r, native_totals_adding(r), x, columns, 0, r->steps, &s, powers ? top : NULL);
-        native_totals_end(r, &s, powers ? top : NULL, result_at(r, bases, result),
+        native_totals_end(r, &s, powers ? of_results : NULL, result_at(r, bases, result),
                           columns / r->within);
     }
 }
@@ -318,12 +336,11 @@ static int merge_dims(const native_planner *p, const native_value *x, uint32_t a
  * The group whose dims are rows: the innermost one that is reduced, or, where less than LEAST_WALK
  * elements lie beside each other and others around them are reduced, the longest of these.
  */
-static int find_rows(const native_reduction_step *r, const native_fold_group *groups,
-                     const bool *reduced, int n)
+static int find_rows(const native_fold_group *groups, const bool *reduced, int n)
 {
     int i = n > 0 && !reduced[0], best = i, k;
 
-    if (i >= n || r->kind.fold == NATIVE_FOLD_EXP || groups[i].step * groups[i].dim >= LEAST_WALK)
+    if (i >= n || groups[i].step * groups[i].dim >= LEAST_WALK)
         return i;
     for (k = i + 2; k < n && groups[k - 1].step <= NATIVE_FOLD_COLUMNS; k += 2) {
         if (groups[k].dim >= LEAST_OUTER && (best == i || groups[k].dim > groups[best].dim))
@@ -338,7 +355,7 @@ static void read_groups(const native_planner *p, const native_value *x, uint32_t
     native_fold_group groups[TFR_MAX_RANK];
     bool reduced[TFR_MAX_RANK];
     const int n = merge_dims(p, x, axes, groups, reduced);
-    const int at = find_rows(r, groups, reduced, n);
+    const int at = find_rows(groups, reduced, n);
     int i;
 
     r->rows = r->outer = r->within = r->period = 1;
