@@ -52,6 +52,7 @@ unit_tests = \
 	tests/test_dtype \
 	tests/test_gemm \
 	tests/test_gemm_modes \
+	tests/test_gemm_threads \
 	tests/test_fit \
 	tests/test_graph \
 	tests/test_growth \
@@ -418,6 +419,10 @@ tests_test_gemm_SOURCES = tests/test_gemm.c tests/gemm_kit.h
 tests_test_gemm_modes_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
 tests_test_gemm_modes_LDADD = $(tests_test_gemm_LDADD)
 tests_test_gemm_modes_SOURCES = tests/test_gemm_modes.c tests/gemm_kit.h
+
+tests_test_gemm_threads_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
+tests_test_gemm_threads_LDADD = $(tests_test_gemm_LDADD)
+tests_test_gemm_threads_SOURCES = tests/test_gemm_threads.c
 
 tests_test_int8_product_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
 tests_test_int8_product_LDADD = \

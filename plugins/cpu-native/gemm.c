@@ -31,13 +31,17 @@
  *
  * Tiles fetch what comes next on their way: the next tile of C, the next panel of A.
  */
-#include "gemm.h"
+#include "gemm_help.h"
 
-#include <stdatomic.h>
+#include <sched.h>
 
 #include "gemm_layout.h"
 
-enum { LINE = 64, PREFETCH_K = 16 }; /* k between the lines that a tile fetches */
+enum {
+    LINE = 64,
+    PREFETCH_K = 16, /* k between the lines that a tile fetches */
+    MOST_WAITS = 10000
+};
 
 /* ---- panels of A for all stripes ---- */
 
@@ -113,7 +117,20 @@ typedef struct unit {
     /* Packed B that is wanted after this block, its lines, and the tiles that still fetch some. */
     const char *next_b;
     int64_t next_lines, lines_each; /* lines of it that are left; of each tile and step */
+    native_gemm_help *help;         /* who may take panels of rows; NULL = nobody */
 } unit;
+
+static void set_scratch(unit *u, void *scratch)
+{
+    const native_gemm *g = u->g;
+
+    u->a_panel = scratch;
+    u->b_block = (char *)scratch + aligned(g->isa->a_bytes(g->k_block));
+    if (g->isa != g->strict) {
+        u->strict_a = (char *)scratch + g->scratch_bytes - strict_bytes(g);
+        u->strict_b = (char *)u->strict_a + aligned(g->strict->a_bytes(g->k_block));
+    }
+}
 
 /* Is panel p of B read where it lies? The last one has fewer columns than a tile reads. */
 static bool is_raw(const unit *u, int64_t i, int64_t p)
@@ -365,6 +382,62 @@ const void *native_gemm_first_b(const native_gemm *g, const void *packed, int64_
     return stripe_of_b(g, packed, 0, column_of(g, tile), bytes);
 }
 
+/* ---- panels of rows for others ---- */
+
+static void take_panels(unit *u, native_gemm_help *help)
+{
+    int64_t i;
+
+    while ((i = atomic_fetch_add_explicit(&help->next, 1, memory_order_relaxed)) < u->row_end)
+        run_panel(u, i);
+}
+
+/* The first panel of rows copies the block of B; then it is for all who come. */
+static void run_with_help(unit *u)
+{
+    native_gemm_help *help = u->help;
+    unit shown;
+    int64_t waits;
+
+    if (u->row_begin < u->row_end)
+        run_panel(u, u->row_begin);
+    shown = *u;
+    help->unit = &shown;
+    atomic_store_explicit(&help->next, u->row_begin + 1, memory_order_relaxed);
+    atomic_store(&help->open, true);
+    take_panels(u, help);
+    atomic_store(&help->open, false);
+    for (waits = 0; atomic_load(&help->helpers) > 0; waits++)
+        if (waits >= MOST_WAITS)
+            sched_yield();
+}
+
+bool native_gemm_run_help(native_gemm_help *help, void *scratch)
+{
+    bool has_helped = false;
+
+    atomic_fetch_add(&help->helpers, 1);
+    if (atomic_load(&help->open)) {
+        const unit *shown = help->unit;
+        if (atomic_load_explicit(&help->next, memory_order_relaxed) < shown->row_end) {
+            unit u = *shown;
+            set_scratch(&u, scratch);
+            u.b_block = shown->b_block;
+            u.next_lines = 0;
+            if (u.g->isa->begin)
+                u.g->isa->begin();
+            take_panels(&u, help);
+            if (u.g->isa->end)
+                u.g->isa->end();
+            has_helped = true;
+        }
+    }
+    atomic_fetch_sub(&help->helpers, 1);
+    return has_helped;
+}
+
+/* ---- units ---- */
+
 /* ahead: what is wanted after the unit. */
 static void run_unit(unit *u, const void *ahead, size_t ahead_bytes)
 {
@@ -382,6 +455,10 @@ static void run_unit(unit *u, const void *ahead, size_t ahead_bytes)
             set_next_b(u, next, bytes);
         }
         pack_block_of_b(u);
+        if (u->help) {
+            run_with_help(u);
+            continue;
+        }
         for (i = u->row_begin; i < u->row_end; i++)
             run_panel(u, i);
     }
@@ -418,17 +495,19 @@ static bool has_epilogue(const native_epilogue *e, const native_gemm_args *args)
 void native_gemm_run(const native_gemm *g, const native_gemm_args *args, void *scratch,
                      int64_t begin, int64_t end)
 {
-    unit u = {.g = g, .range = range_of(g, args), .a_panel = scratch};
+    native_gemm_run_helped(g, args, scratch, begin, end, NULL);
+}
+
+void native_gemm_run_helped(const native_gemm *g, const native_gemm_args *args, void *scratch,
+                            int64_t begin, int64_t end, native_gemm_help *help)
+{
+    unit u = {.g = g, .range = range_of(g, args), .help = help};
     native_gemm_args whole = *args;
     const void *ahead;
     size_t bytes;
     int64_t i;
 
-    u.b_block = (char *)scratch + aligned(g->isa->a_bytes(g->k_block));
-    if (g->isa != g->strict) {
-        u.strict_a = (char *)scratch + g->scratch_bytes - strict_bytes(g);
-        u.strict_b = (char *)u.strict_a + aligned(g->strict->a_bytes(g->k_block));
-    }
+    set_scratch(&u, scratch);
     if (g->isa->begin)
         g->isa->begin();
     u.copies_b = g->isa->packs_on_its_way && !g->shape.b_packed && !g->shape.b_made &&
@@ -456,53 +535,4 @@ void native_gemm_run(const native_gemm *g, const native_gemm_args *args, void *s
     }
     if (g->isa->end)
         g->isa->end();
-}
-
-/* ---- all of it ---- */
-
-typedef struct whole_run {
-    const native_gemm *g;
-    native_gemm_args args;
-    char *scratch;
-    atomic_int_fast64_t next_tile;
-} whole_run;
-
-static void pack_share(void *user, int64_t begin, int64_t end)
-{
-    const whole_run *run = user;
-    native_gemm_pack_a(run->g, &run->args, begin, end);
-}
-
-/* Thread's share: tiles as they come, with the scratch memory of this number. */
-static void run_share(void *user, int64_t begin, int64_t end)
-{
-    whole_run *run = user;
-    int64_t i, tile;
-
-    for (i = begin; i < end; i++)
-        while ((tile = atomic_fetch_add_explicit(&run->next_tile, 1, memory_order_relaxed)) <
-               run->g->n_tiles)
-            native_gemm_run(run->g, &run->args, run->scratch + (size_t)i * run->g->scratch_bytes,
-                            tile, tile + 1);
-}
-
-void native_gemm_run_all(const native_gemm *g, const native_gemm_args *args, void *workspace,
-                         const tfr_host *host, int n_threads)
-{
-    const int64_t n = smaller(n_threads, g->n_tiles), rounds = native_gemm_rounds(g);
-    const bool alone = n <= 1 || g->fills_a || !host || !host->parallel_for;
-    whole_run run = {g, *args, (char *)workspace + native_gemm_shared_bytes(g), 0};
-
-    run.args.shared_a = rounds > 0 ? workspace : NULL;
-    for (run.args.round = 0; run.args.round < larger(rounds, 1); run.args.round++) {
-        run.next_tile = 0;
-        if (rounds > 0 && alone && !g->fills_a)
-            pack_share(&run, 0, g->row_panels);
-        else if (rounds > 0 && !alone)
-            host->parallel_for(pack_share, &run, g->row_panels, 0);
-        if (alone)
-            native_gemm_run(g, &run.args, run.scratch, 0, g->n_tiles);
-        else
-            host->parallel_for(run_share, &run, n, 1);
-    }
 }

@@ -3,10 +3,12 @@
 tfr_native_gemm = \
 	plugins/cpu-native/gemm.c \
 	plugins/cpu-native/gemm.h \
+	plugins/cpu-native/gemm_all.c \
 	plugins/cpu-native/gemm_amx.c \
 	plugins/cpu-native/gemm_avx2.c \
 	plugins/cpu-native/gemm_avx512.c \
 	plugins/cpu-native/gemm_epilogue.h \
+	plugins/cpu-native/gemm_help.h \
 	plugins/cpu-native/gemm_isa.h \
 	plugins/cpu-native/gemm_layout.h \
 	plugins/cpu-native/gemm_plan.c \
@@ -375,6 +377,7 @@ tfr_native_isa_objects = \
 	$(NULL)
 tfr_native_gemm_objects = \
 	plugins/cpu-native/tfrun_native_la-gemm.lo \
+	plugins/cpu-native/tfrun_native_la-gemm_all.lo \
 	plugins/cpu-native/tfrun_native_la-gemm_amx.lo \
 	plugins/cpu-native/tfrun_native_la-gemm_avx2.lo \
 	plugins/cpu-native/tfrun_native_la-gemm_avx512.lo \
