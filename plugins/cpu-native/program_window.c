@@ -87,27 +87,58 @@ static void run_rows(const windows *w, const native_bases *bases, int64_t plane,
     }
 }
 
+/* The same of some blocks with the channels last: which of them, by their number. */
+static void run_rows_of_blocks(const windows *w, const native_bases *bases, int64_t sample,
+                               int64_t number, int64_t y, int64_t end)
+{
+    const int64_t lanes = w->isa->lanes, block = number * BLOCKS, left = w->blocks - block;
+    const int64_t sample_block = sample * w->blocks * lanes;
+    const int64_t line = w->out_width * w->form.to_pixel;
+    const int64_t place = sample_block * w->out_height * w->out_width + block * w->form.to_block;
+    native_row row = w->form;
+
+    row.blocks = left < BLOCKS ? left : BLOCKS;
+    row.source =
+        native_at(bases, &w->source) + sample_block * w->height * w->width + block * row.from_block;
+    set_constants(w, bases, block, &row);
+    for (; y < end; y++) {
+        row.top = y * row.stride[0] - w->pad[0];
+        row.to = native_at(bases, &w->to) + place + y * line;
+        row.residual = w->has_residual ? native_at(bases, &w->residual) + place + y * line : NULL;
+        w->isa->depthwise_row_of_blocks(&row);
+    }
+}
+
+static int64_t groups_of(const windows *w)
+{
+    return w->last ? (w->blocks + BLOCKS - 1) / BLOCKS : w->blocks;
+}
+
 /*
  * Numbers count parts of the rows of all samples, in them what each sample has of them, in it
- * blocks of channels, in them rows.
+ * blocks of channels, or some of them, in them rows.
  */
 static void run_windows(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const windows *w = params;
+    const int64_t groups = groups_of(w);
 
     while (begin < end) {
-        native_cut part = native_cut_at(begin, w->rows, w->blocks, w->parts);
+        native_cut part = native_cut_at(begin, w->rows, groups, w->parts);
         while (part.n > 0 && begin < end) {
             const int64_t y = part.first % w->out_height, left = w->out_height - y;
             const int64_t n = part.n < left ? part.n : left;
             const int64_t sample = part.first / w->out_height;
-            for (; part.rest < n * w->blocks && begin < end;) {
+            for (; part.rest < n * groups && begin < end;) {
                 int64_t at = part.rest % n, some = n - at < end - begin ? n - at : end - begin;
-                run_rows(w, bases, sample * w->blocks + part.rest / n, y + at, y + at + some);
+                if (w->last)
+                    run_rows_of_blocks(w, bases, sample, part.rest / n, y + at, y + at + some);
+                else
+                    run_rows(w, bases, sample * w->blocks + part.rest / n, y + at, y + at + some);
                 part.rest += some;
                 begin += some;
             }
-            part.rest -= n * w->blocks;
+            part.rest -= n * groups;
             part.first += n;
             part.n -= n;
         }
@@ -161,33 +192,6 @@ static void run_fronted(const void *params, const native_bases *bases, int64_t b
         const int64_t number = begin / groups;
         const native_band band = native_band_at(&f->bands, number % f->bands.n);
         run_band(f, bases, number / f->bands.n, &band, (int)(begin % groups));
-    }
-}
-
-/*
- * With the channels last: numbers count samples, in them parts of the blocks of channels, in them
- * rows.
- */
-static void run_blocks(const void *params, const native_bases *bases, int64_t begin, int64_t end)
-{
-    const windows *w = params;
-    const int64_t groups = (w->blocks + BLOCKS - 1) / BLOCKS, lanes = w->isa->lanes;
-    native_row row = w->form;
-
-    for (; begin < end; begin++) {
-        const int64_t y = begin % w->out_height, part = begin / w->out_height;
-        const int64_t sample = part / groups, block = part % groups * BLOCKS;
-        const int64_t left = w->blocks - block, sample_block = sample * w->blocks * lanes;
-        const int64_t place = sample_block * w->out_height * w->out_width + block * row.to_block +
-                              y * w->out_width * row.to_pixel;
-        row.blocks = left < BLOCKS ? left : BLOCKS;
-        row.top = y * row.stride[0] - w->pad[0];
-        row.source = native_at(bases, &w->source) + sample_block * w->height * w->width +
-                     block * row.from_block;
-        row.to = native_at(bases, &w->to) + place;
-        row.residual = w->has_residual ? native_at(bases, &w->residual) + place : NULL;
-        set_constants(w, bases, block, &row);
-        w->isa->depthwise_row_of_blocks(&row);
     }
 }
 
@@ -275,16 +279,11 @@ static void end_windows(native_planner *p, windows *w, const native_value *y)
     const int64_t rows = samples * w->blocks * w->out_height;
     double work = (double)(rows * w->out_width * w->taps);
 
-    if (w->last) {
-        native_add_run(p, run_blocks, w,
-                       samples * ((w->blocks + BLOCKS - 1) / BLOCKS) * w->out_height,
-                       work / 2.0 + (double)(rows * w->out_width));
-        return;
-    }
     /* Convolutions around it have weights of all pairs of channels. */
     w->rows = samples * w->out_height;
     w->parts = y->dims[1] <= MOST_CHANNELS * pixels ? native_parts(p, samples * pixels) : 1;
-    native_add_run(p, run_windows, w, rows, work / 2.0 + (double)(rows * w->out_width));
+    native_add_run(p, run_windows, w, w->rows * groups_of(w),
+                   work / 2.0 + (double)(rows * w->out_width));
 }
 
 typedef struct packing {
