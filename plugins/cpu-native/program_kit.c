@@ -176,6 +176,7 @@ native_run *native_add_run(native_planner *p,
     more->wave = p->wave;
     more->made = -1;
     more->elements = more->numbers = 0;
+    more->together = 1;
     if (p->staging && p->stage % 2 == 0)
         p->wave++;
     return more;

@@ -32,7 +32,8 @@ static void record(tfr_plugin_device *device, uint64_t began, uint64_t id, const
 
 /*
  * A part of a long step is cut into pieces, so that a thread whose processor does other things,
- * too, is not waited for with all of its part: who is done takes pieces of the others.
+ * too, is not waited for with all of its part: who is done takes pieces of the others. Numbers that
+ * stand together are one of them.
  */
 enum { PIECES = 4, MOST_CUT = 64 /* threads */ };
 #define CUT_COST 100e3 /* ns of a part */
@@ -53,9 +54,10 @@ typedef struct shared {
 
 static void run_piece(shared *s, const native_bases *bases, int64_t i)
 {
-    const int64_t n = s->step->n, all = s->parts * s->pieces;
+    const int64_t all = s->parts * s->pieces, unit = s->pieces > 1 ? s->step->together : 1;
+    const int64_t n = s->step->n / unit;
 
-    s->step->run(s->step->params, bases, i * n / all, (i + 1) * n / all);
+    s->step->run(s->step->params, bases, i * n / all * unit, (i + 1) * n / all * unit);
 }
 
 /* A thread's own part, and then what others have not begun of theirs. */
@@ -89,7 +91,7 @@ static void share(shared *s, const native_run *step)
     s->step = step;
     s->parts = threads < step->n ? threads : step->n;
     s->pieces = step->cost >= CUT_COST * (double)threads && s->parts <= MOST_CUT &&
-                        step->n >= s->parts * PIECES
+                        step->n >= s->parts * PIECES * step->together
                     ? PIECES
                     : 1;
     for (i = 0; i < s->parts && s->pieces > 1; i++)

@@ -69,6 +69,7 @@ typedef struct native_run {
     int stage, wave;                 /* of program_stages.c */
     int made;                        /* value whose elements this makes in order, or -1: */
     int64_t elements, numbers;       /* that many by each so many numbers of work */
+    int64_t together;                /* n counts units of so many, which share how a call begins */
 } native_run;
 
 /*

@@ -497,5 +497,6 @@ void native_plan_winograd(native_planner *p, const native_item *item, int number
     flops = 2.0 * w->places * (double)w->all * (double)(w->depth.kernel * w->ins * w->outs);
     run = native_add_run(p, run_winograd, w, w->n_bands * w->n_groups, flops / 80.0);
     run->flops = flops;
+    run->together = w->n_groups;
     run->name = "winograd conv";
 }
