@@ -53,6 +53,7 @@ tfr_cuda_host = \
 	plugins/cuda/program_image.c \
 	plugins/cuda/program_last.c \
 	plugins/cuda/program_product.c \
+	plugins/cuda/program_slots.c \
 	plugins/cuda/queue.c \
 	plugins/cuda/solve_dn.c \
 	plugins/cuda/tune.c \

@@ -26,8 +26,8 @@ typedef struct cuda_chip {
 enum {
     CUDA_PLAN_STEPS = 16,
     CUDA_STEP_PARAMS = 16,
-    CUDA_STEP_BYTES = 2048, /* of parameters by value */
-    CUDA_STEP_ADDRESSES = 96,
+    CUDA_STEP_BYTES = 4096, /* of parameters by value, as many as any GPU takes */
+    CUDA_STEP_ADDRESSES = 320,
     CUDA_NO_OPERAND = UINT16_MAX /* in place of a number: NULL */
 };
 

@@ -45,6 +45,18 @@ bool cuda_find_repeat(const tfr_operand *in, const tfr_operand *out, int64_t *in
 bool cuda_chain_make(const tfr_program_graph *graph, const cuda_chains *chains, int32_t number,
                      bool is_last, cuda_chain *out);
 
+/* ---- program_slots.c ---- */
+
+/* The code as a launch takes it; elements: of all its tensors together. */
+typedef struct cuda_fused_launch {
+    tfr_fused code;
+    const char *kernel;
+    uint32_t threads; /* of a block */
+    int64_t part;     /* elements of a block */
+} cuda_fused_launch;
+void cuda_fused_arrange(const cuda_chip *chip, const tfr_fused *code, int32_t dtype,
+                        int64_t elements, cuda_fused_launch *out);
+
 /* ---- program_product.c ---- */
 
 /* Finds the products and convolutions that have one of the chains for an end. */

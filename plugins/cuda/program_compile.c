@@ -167,44 +167,73 @@ static int32_t make_chains(compiler *c, tfr_err *err)
     return status;
 }
 
-/* The addresses of one more chain in a launch, as its tensor t. */
-static void add_tensor(const compiler *c, const cuda_chain *chain, tfr_fused_tensors *all,
-                       cuda_step *step, int32_t *blocks)
+/* Whether chain i is to be in a launch of chain `first`. */
+static bool is_alike(const compiler *c, uint32_t first, uint32_t i)
 {
-    const int32_t t = all->count++;
-    const uint32_t at = (uint32_t)((size_t)t * sizeof(uint64_t));
+    const cuda_chain *a = &c->list[first], *b = &c->list[i];
+
+    return i == first || (!c->done[i] && c->product[i] < 0 && a->dtype == b->dtype &&
+                          memcmp(&a->code, &b->code, sizeof a->code) == 0);
+}
+
+static int32_t addresses_of(const tfr_fused *code)
+{
+    return code->n_inputs + code->n_outputs;
+}
+
+/* Chain `first` and those with its code behind it, as many as a launch takes. Returns what they
+ * have of elements. */
+static int64_t find_alike(const compiler *c, uint32_t first, uint32_t *list, int32_t *n)
+{
+    const int32_t most = TFR_FUSED_ADDRESSES / addresses_of(&c->list[first].code);
+    int64_t elements = 0;
+
+    *n = 0;
+    for (uint32_t i = first; i < c->n && *n < TFR_FUSED_TENSORS && *n < most; i++)
+        if (is_alike(c, first, i)) {
+            list[(*n)++] = i;
+            elements += c->list[i].n;
+        }
+    return elements;
+}
+
+/* The addresses of one more chain in a launch. */
+static void add_tensor(const compiler *c, const cuda_chain *chain, int64_t part,
+                       tfr_fused_tensors *all, cuda_step *step, int32_t *blocks)
+{
+    const int32_t t = all->count++, n_inputs = chain->code.n_inputs;
+    const int32_t first = t * addresses_of(&chain->code);
 
     all->n[t] = (int32_t)chain->n;
     all->blocks[t] = *blocks;
-    *blocks += (int32_t)((chain->n + TFR_FUSED_PART - 1) / TFR_FUSED_PART);
-    for (int32_t k = 0; k < chain->code.n_inputs; k++)
-        cuda_step_address(c->plan, step, (uint32_t)offsetof(tfr_fused_tensors, x[k]) + at,
-                          (uint32_t)c->arg[chain->inputs[k]]);
-    for (int32_t k = 0; k < chain->code.n_outputs; k++)
-        cuda_step_address(c->plan, step, (uint32_t)offsetof(tfr_fused_tensors, y[k]) + at,
-                          (uint32_t)c->arg[chain->outputs[k]]);
+    *blocks += (int32_t)((chain->n + part - 1) / part);
+    for (int32_t k = 0; k < addresses_of(&chain->code); k++) {
+        const int32_t value = k < n_inputs ? chain->inputs[k] : chain->outputs[k - n_inputs];
+        cuda_step_address(c->plan, step, (uint32_t)offsetof(tfr_fused_tensors, at[first + k]),
+                          (uint32_t)c->arg[value]);
+    }
 }
 
 /* A launch of chain `first` and of those with its code behind it. */
 static void add_launch(compiler *c, uint32_t first)
 {
-    static cuda_names names = {CUDA_FLOATS("fuse_"), [TFR_DTYPE_F64] = "fuse_f64"};
-    const tfr_fused *code = &c->list[first].code;
-    const int32_t dtype = c->list[first].dtype;
+    uint32_t list[TFR_FUSED_TENSORS];
+    int32_t n, blocks = 0;
+    const int64_t elements = find_alike(c, first, list, &n);
+    cuda_fused_launch launch;
     tfr_fused_tensors all;
     cuda_step *step;
-    int32_t blocks = 0;
 
+    cuda_fused_arrange(&c->device->facts.chip, &c->list[first].code, c->list[first].dtype, elements,
+                       &launch);
     memset(&all, 0, sizeof all);
     c->plan->n_steps = 0;
-    step = cuda_plan_add(c->plan, names[dtype], 1, TFR_FUSED_THREADS);
-    cuda_step_bytes(c->plan, step, code, sizeof *code);
-    for (uint32_t i = first; i < c->n && all.count < TFR_FUSED_TENSORS; i++)
-        if (!c->done[i] && c->list[i].dtype == dtype && (i == first || c->product[i] < 0) &&
-            memcmp(&c->list[i].code, code, sizeof *code) == 0) {
-            add_tensor(c, &c->list[i], &all, step, &blocks);
-            c->done[i] = true;
-        }
+    step = cuda_plan_add(c->plan, launch.kernel, 1, launch.threads);
+    cuda_step_bytes(c->plan, step, &launch.code, sizeof launch.code);
+    for (int32_t k = 0; k < n; k++) {
+        add_tensor(c, &c->list[list[k]], launch.part, &all, step, &blocks);
+        c->done[list[k]] = true;
+    }
     cuda_step_bytes(c->plan, step, &all, sizeof all);
     step->grid[0] = (uint32_t)blocks;
     c->steps[c->n_steps++] = *step;

@@ -87,6 +87,32 @@
     X(ReduceLogSum)                                                                                \
     X(ReduceLogSumExp)
 
+/* Those that need few registers, of binary.h and unary.h. */
+#define TFR_SHORT_ARITHMETIC_LIST(X)                                                               \
+    X(Add)                                                                                         \
+    X(Sub)                                                                                         \
+    X(Mul)                                                                                         \
+    X(Div)                                                                                         \
+    X(PRelu)                                                                                       \
+    X(Max)                                                                                         \
+    X(Min)
+#define TFR_SHORT_UNARY_LIST(X)                                                                    \
+    X(Abs)                                                                                         \
+    X(Ceil)                                                                                        \
+    X(Floor)                                                                                       \
+    X(HardSigmoid)                                                                                 \
+    X(HardSwish)                                                                                   \
+    X(LeakyRelu)                                                                                   \
+    X(Neg)                                                                                         \
+    X(Reciprocal)                                                                                  \
+    X(Relu)                                                                                        \
+    X(Round)                                                                                       \
+    X(Shrink)                                                                                      \
+    X(Sign)                                                                                        \
+    X(Softsign)                                                                                    \
+    X(Sqrt)                                                                                        \
+    X(ThresholdedRelu)
+
 #define TFR_FUNCTION_ENUM(name) TFR_FN_##name,
 enum { TFR_ARITHMETIC_LIST(TFR_FUNCTION_ENUM) TFR_N_ARITHMETIC };
 enum { TFR_COMPARISON_LIST(TFR_FUNCTION_ENUM) TFR_N_COMPARISONS };

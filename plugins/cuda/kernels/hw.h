@@ -263,7 +263,44 @@ __device__ inline int tfr_dot4(int a, int b, int sum)
 #endif
 }
 
-/* ---- 16 bytes at once ---- */
+/* ---- several elements at once ---- */
+
+template <class P> __device__ inline bool tfr_is_aligned(const P &p, unsigned bytes)
+{
+#ifdef __CUDACC__
+    return reinterpret_cast<uintptr_t>(p) % bytes == 0;
+#else
+    return reinterpret_cast<uintptr_t>(p.at) % bytes == 0;
+#endif
+}
+
+/* Elements i and behind, as many as V's array v has, to whose size &p[i] is aligned. */
+template <class V, class P> __device__ inline V tfr_get_all(const P &p, int i)
+{
+#ifdef __CUDACC__
+    return *reinterpret_cast<const V *>(&p[i]);
+#else
+    V out;
+    if (reinterpret_cast<uintptr_t>(&p[i]) % sizeof out != 0)
+        tfr_cpu_fail(TFR_CPU_MISALIGNED, "%zu bytes are read at element %d, unaligned", sizeof out,
+                     i);
+    for (int k = 0; k < (int)(sizeof out.v / sizeof out.v[0]); k++)
+        out.v[k] = p[i + k];
+    return out;
+#endif
+}
+template <class V, class P> __device__ inline void tfr_put_all(const P &p, int i, const V &v)
+{
+#ifdef __CUDACC__
+    *reinterpret_cast<V *>(&p[i]) = v;
+#else
+    if (reinterpret_cast<uintptr_t>(&p[i]) % sizeof v != 0)
+        tfr_cpu_fail(TFR_CPU_MISALIGNED, "%zu bytes are written at element %d, unaligned",
+                     sizeof v, i);
+    for (int k = 0; k < (int)(sizeof v.v / sizeof v.v[0]); k++)
+        p[i + k] = v.v[k];
+#endif
+}
 
 struct alignas(16) tfr_f4 {
     float v[4];
