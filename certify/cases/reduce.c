@@ -34,6 +34,12 @@
     .in = {{types, "N,A,C", NULL, specials, NULL}, {"i64", "1", "1", NULL, NULL}},                 \
     .tolerance = OPS_SUM
 
+/* Of channels, as the gradient of a bias is. */
+#define CHANNELS(types, specials)                                                                  \
+    .vars = "N=1|5|33 A=1..3 C=900|4099", .attrs = "keepdims?:i=0|1",                              \
+    .in = {{types, "N,A,C", NULL, specials, NULL}, {"i64", "2", "=0,2", NULL, NULL}},              \
+    .tolerance = OPS_SUM
+
 const ops_case ops_reduce_cases[] = {
     REDUCE("ReduceL1", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
     REDUCE("ReduceL2", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
@@ -57,6 +63,8 @@ const ops_case ops_reduce_cases[] = {
     {"ReduceSum/around", AROUND("f32|f64|i32|i64", NULL)},
     {"ReduceMax/few", FEW("f32|f64|i32|i64|u8|i8", "n")},
     {"ReduceSumSquare/few", FEW("f32|f64|i32|i64", NULL)},
+    {"ReduceMax/channels", CHANNELS("f32|f64|f16|bf16|i32|i64", "n")},
+    {"ReduceSum/channels", CHANNELS("f32|f16|bf16|i32|i64", NULL)},
     {"SumTo", .domain = "tfrun", .vars = "N=1..4 C=1..20",
      .in = {{OPS_FLOATS, "N,C", NULL, NULL, NULL}, {"i64", "2", "=1,C", NULL, NULL}},
      .tolerance = OPS_SUM},

@@ -32,6 +32,17 @@ static void find_strides(const tfr_operand *x, bool is_last, int64_t *out)
     out[3] = x->dims[1];
 }
 
+/* Of a block with a sum of `each` elements, one of n: many where there are few blocks. */
+static uint32_t reducing_threads(const cuda_chip *chip, int64_t n, int64_t each)
+{
+    uint32_t threads = 256;
+
+    while (threads < 1024 && n * threads < (int64_t)chip->multiprocessors * 1024 &&
+           each >= 16 * (int64_t)threads)
+        threads *= 2;
+    return threads;
+}
+
 /*
  * Reduces the axes whose bit is set. With the channels last neighbours belong to other sums, so
  * that a thread has one where there are many.
@@ -44,6 +55,7 @@ static void plan_reduction(const cuda_chip *chip, const tfr_call *call, uint32_t
     int32_t rank[2] = {0, 0}, d;
     const char *kernel;
     bool is_by_thread;
+    uint32_t threads;
     tfr_reducing r;
     cuda_step *step;
 
@@ -72,7 +84,11 @@ static void plan_reduction(const cuda_chip *chip, const tfr_call *call, uint32_t
         kernel = cuda_pick(is_by_thread ? by_thread : by_block, x, 0, answer);
     if (!kernel || r.kept.n == 0)
         return;
-    step = cuda_plan_add(plan, kernel, cuda_blocks(chip, r.kept.n, is_by_thread ? 256 : 1), 256);
+    threads = is_by_thread ? 256 : reducing_threads(chip, r.kept.n, r.reduced.n);
+    if (op == TFR_FN_ReduceLogSumExp)
+        threads = 256;
+    step =
+        cuda_plan_add(plan, kernel, cuda_blocks(chip, r.kept.n, is_by_thread ? 256 : 1), threads);
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, call->n_inputs);
     cuda_step_bytes(plan, step, &r, sizeof r);

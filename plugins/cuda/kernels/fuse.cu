@@ -47,7 +47,7 @@ __device__ inline pack<B, E> read(const tfr_fused &code, int k, TFR_ALIAS(const 
     pack<B, E> out;
     if (code.single >> k & 1) {
         const B v = x[0];
-TFR_UNROLL
+        TFR_UNROLL
         for (int e = 0; e < E; e++)
             out.v[e] = v;
         return out;
@@ -55,7 +55,7 @@ TFR_UNROLL
     if (E > 1 && !((code.repeated | code.swapped) >> k & 1) && i + E <= n &&
         tfr_is_aligned(x, sizeof out))
         return tfr_get_all<pack<B, E>>(x, i);
-TFR_UNROLL
+    TFR_UNROLL
     for (int e = 0; e < E; e++)
         out.v[e] = x[place(code, k, i + e < n ? i + e : i)];
     return out;
@@ -71,7 +71,7 @@ __device__ inline pack<T, E> read_any(const tfr_fused &code, int k, TFR_FIELD(T)
         return read<T, E>(code, k, x, i, n);
     const pack<uint8_t, E> few = read<uint8_t, E>(code, k, bytes, i, n);
     pack<T, E> out;
-TFR_UNROLL
+    TFR_UNROLL
     for (int e = 0; e < E; e++)
         out.v[e] = tfr_store<T>::of((V)few.v[e]);
     return out;
@@ -88,7 +88,7 @@ template <class T, class V, int E> struct machine {
     }
     __device__ void put(unsigned slot, value v) const
     {
-TFR_UNROLL
+        TFR_UNROLL
         for (int e = 0; e < E; e++)
             v.v[e] = tfr_load(tfr_store<T>::of(v.v[e]));
         at(slot) = v;
@@ -101,16 +101,16 @@ TFR_UNROLL
     {
         for (int k0 = 0; k0 < code.n_inputs; k0 += some) {
             pack<T, E> x[some];
-TFR_UNROLL
+            TFR_UNROLL
             for (int k = 0; k < some; k++)
                 if (k0 + k < code.n_inputs)
                     x[k] = read_any<T, V, E>(code, k0 + k, all.at[first + k0 + k], i, n);
-TFR_UNROLL
+            TFR_UNROLL
             for (int k = 0; k < some; k++) {
                 if (k0 + k >= code.n_inputs)
                     continue;
                 value v;
-TFR_UNROLL
+                TFR_UNROLL
                 for (int e = 0; e < E; e++)
                     v.v[e] = (V)tfr_load(x[k].v[e]);
                 at((unsigned)(k0 + k)) = v;
@@ -121,7 +121,7 @@ TFR_UNROLL
     /* A function that needs many registers, for one element after the other. */
     template <class each> __device__ void compute_long(unsigned to, each of) const
     {
-TFR_NO_UNROLL
+        TFR_NO_UNROLL
         for (int e = 0; e < E; e++)
             at(to).v[e] = tfr_load(tfr_store<T>::of(of(e)));
     }
@@ -153,14 +153,14 @@ TFR_NO_UNROLL
 #undef EACH
         case TFR_FUSED_NUMBER(TFR_FUSED_WHERE, 0): {
             const value c = at(TFR_FUSED_C(word));
-TFR_UNROLL
+            TFR_UNROLL
             for (int e = 0; e < E; e++)
                 out.v[e] = a.v[e] != 0 ? b.v[e] : c.v[e];
             break;
         }
         case TFR_FUSED_NUMBER(TFR_FUSED_CLIP, 0): {
             const value c = at(TFR_FUSED_C(word));
-TFR_UNROLL
+            TFR_UNROLL
             for (int e = 0; e < E; e++) {
                 const V low = s.f.mode & 1 && a.v[e] < b.v[e] ? b.v[e] : a.v[e];
                 out.v[e] = s.f.mode & 2 && low > c.v[e] ? c.v[e] : low;
@@ -174,7 +174,8 @@ TFR_UNROLL
                 });
             else
                 compute_long(to, [&](int e) { /* of floats alone */
-                    return (V)unary::apply_long((float)at(slot_a).v[e], s.f);
+                                              return (V)unary::apply_long((float)at(slot_a).v[e],
+                                                                          s.f);
                 });
             return;
         }
@@ -187,18 +188,18 @@ TFR_UNROLL
         TFR_ALIAS(uint8_t) bytes = TFR_FIELD_AS(uint8_t, to);
         const value v = at(code.outputs[k]);
         pack<T, E> out;
-TFR_UNROLL
+        TFR_UNROLL
         for (int e = 0; e < E; e++)
             out.v[e] = tfr_store<T>::of(v.v[e]);
         if (code.bool_outputs >> k & 1) {
-TFR_UNROLL
+            TFR_UNROLL
             for (int e = 0; e < E; e++)
                 if (i + e < n)
                     bytes[i + e] = (uint8_t)(v.v[e] != 0);
         } else if (i + E <= n && tfr_is_aligned(y, sizeof out)) {
             tfr_put_all(y, i, out);
         } else {
-TFR_UNROLL
+            TFR_UNROLL
             for (int e = 0; e < E; e++)
                 if (i + e < n)
                     y[i + e] = out.v[e];
@@ -226,13 +227,13 @@ __device__ inline void run(const tfr_fused &code, const tfr_fused_tensors<T> &al
     m.template take<E == 1 ? TFR_FUSED_INPUTS : 4>(code, all, t * each, i, n);
     for (int k = 0; k < code.n_constants; k++) {
         value v;
-TFR_UNROLL
+        TFR_UNROLL
         for (int e = 0; e < E; e++)
             v.v[e] = (V)code.steps[k].value;
         m.put(TFR_FUSED_TO(code.words[k]), v);
     }
     uint32_t word = code.words[code.n_constants];
-TFR_NO_UNROLL
+    TFR_NO_UNROLL
     for (int k = code.n_constants; k < code.n_steps; k++) {
         const uint32_t next = code.words[k + 1];
         m.compute(word, code.steps[k]);

@@ -42,17 +42,78 @@ __device__ inline int64_t leave(int64_t v, const tfr_reducing &)
     return v;
 }
 
-template <class fold, class T, class V>
-__device__ inline V part(TFR_PTR(const T) x, const tfr_reducing &r, int base, int begin, int step)
-{
-    int at[1];
-    tfr_walk_at<1>(r.reduced, begin, at);
-    V sum = enter((V)tfr_load(x[base + at[0]]), r.op);
-    for (int j = begin + step; j < r.reduced.n; j += step) {
-        tfr_walk_at<1>(r.reduced, j, at);
-        sum = fold::of(sum, enter((V)tfr_load(x[base + at[0]]), r.op));
+/* Where elements of a reduced space of up to two dims lie, as most are. */
+struct flat {
+    tfr_divisor row;
+    int inner, outer, offset;
+
+    __device__ explicit flat(const tfr_walk &w)
+        : row{1, 0, 31}, inner(w.rank ? w.strides[0][0] : 1), outer(0),
+          offset(w.rank ? w.offset[0] : 0)
+    {
+        if (w.rank == 2) {
+            row = w.dims[1];
+            inner = w.strides[0][1];
+            outer = w.strides[0][0];
+        }
     }
+    __device__ int at(int j) const
+    {
+        const int q = tfr_divide(j, row);
+        return offset + (j - q * (int)row.d) * inner + q * outer;
+    }
+};
+struct deep {
+    const tfr_walk &walk;
+
+    __device__ explicit deep(const tfr_walk &w) : walk(w)
+    {
+    }
+    __device__ int at(int j) const
+    {
+        int at[1];
+        tfr_walk_at<1>(walk, j, at);
+        return at[0];
+    }
+};
+
+/* The fold of elements begin, begin + step and so on; there is one. `some` are asked for before the
+ * first is waited for. */
+template <class fold, class T, class V, int some, class place>
+__device__ inline V part(TFR_PTR(const T) x, const tfr_reducing &r, const place &where, int base,
+                         int begin, int step)
+{
+    V sum = enter((V)tfr_load(x[base + where.at(begin)]), r.op);
+    int j = begin + step;
+    TFR_NO_UNROLL
+    for (; some > 1 && j + (some - 1) * step < r.reduced.n; j += some * step) {
+        T v[some];
+        V sums[some];
+        TFR_UNROLL
+        for (int k = 0; k < some; k++)
+            v[k] = x[base + where.at(j + k * step)];
+        TFR_UNROLL
+        for (int k = 0; k < some; k++)
+            sums[k] = enter((V)tfr_load(v[k]), r.op);
+        TFR_UNROLL
+        for (int by = some / 2; by > 0; by /= 2)
+            TFR_UNROLL
+        for (int k = 0; k < by; k++)
+            sums[k] = fold::of(sums[k], sums[k + by]);
+        sum = fold::of(sum, sums[0]);
+    }
+    TFR_NO_UNROLL
+    for (; j < r.reduced.n; j += step)
+        sum = fold::of(sum, enter((V)tfr_load(x[base + where.at(j)]), r.op));
     return sum;
+}
+template <class fold, class T, class V>
+__device__ inline V part_of(TFR_PTR(const T) x, const tfr_reducing &r, int base, int begin,
+                            int step)
+{
+    if (r.reduced.rank > 2)
+        return part<fold, T, V, 1>(x, r, deep(r.reduced), base, begin, step);
+    return part<fold, T, V, 8>(x, r, flat(r.reduced), base, begin, step);
 }
 
 /* Threads without an element take the one of thread 0 for a maximum, and the neutral one else. */
@@ -66,7 +127,7 @@ __device__ inline void by_block(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_redu
         V sum = neutral;
         tfr_walk_at<1>(r.kept, o, base);
         if (has || !has_neutral)
-            sum = part<fold, T, V>(x, r, base[0], has ? (int)threadIdx.x : 0, (int)blockDim.x);
+            sum = part_of<fold, T, V>(x, r, base[0], has ? (int)threadIdx.x : 0, (int)blockDim.x);
         sum = tfr_fold_block<fold>(sum);
         if (threadIdx.x == 0)
             y[o] = tfr_store<T>::of(leave(sum, r));
@@ -79,7 +140,7 @@ __device__ inline void by_thread(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_red
     for (int o = tfr_thread(); o < r.kept.n; o += tfr_threads()) {
         int base[1];
         tfr_walk_at<1>(r.kept, o, base);
-        y[o] = tfr_store<T>::of(leave(part<fold, T, V>(x, r, base[0], 0, 1), r));
+        y[o] = tfr_store<T>::of(leave(part_of<fold, T, V>(x, r, base[0], 0, 1), r));
     }
 }
 
@@ -89,18 +150,18 @@ __device__ inline void log_sum_exp(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_r
 {
     const int begin = thread ? 0 : (int)threadIdx.x, step = thread ? 1 : (int)blockDim.x;
     const int first = thread ? tfr_thread() : (int)blockIdx.x;
-TFR_NO_UNROLL
+    TFR_NO_UNROLL
     for (int o = first; o < r.kept.n; o += thread ? tfr_threads() : (int)gridDim.x) {
         int base[1], at[1];
         float m = -INFINITY, sum = 0;
         tfr_walk_at<1>(r.kept, o, base);
-TFR_NO_UNROLL
+        TFR_NO_UNROLL
         for (int j = begin; j < r.reduced.n; j += step) {
             tfr_walk_at<1>(r.reduced, j, at);
             m = tfr_greatest::of(m, (float)tfr_load(x[base[0] + at[0]]));
         }
         m = thread ? m : tfr_fold_block<tfr_greatest>(m);
-TFR_NO_UNROLL
+        TFR_NO_UNROLL
         for (int j = begin; j < r.reduced.n && m - m == 0; j += step) {
             tfr_walk_at<1>(r.reduced, j, at);
             sum += expf((float)tfr_load(x[base[0] + at[0]]) - m);
@@ -159,7 +220,7 @@ __device__ inline void arg(TFR_PTR(const T) x, TFR_PTR(int64_t) y, const tfr_lan
 } // namespace reduce
 
 #define REDUCE(type, T, V)                                                                         \
-    TFR_GLOBAL(reduce_##type, 256, (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_reducing r))             \
+    TFR_GLOBAL(reduce_##type, 1024, (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_reducing r))            \
     {                                                                                              \
         reduce::run<T, V, false>(x, y, r);                                                         \
     }                                                                                              \
@@ -168,8 +229,7 @@ __device__ inline void arg(TFR_PTR(const T) x, TFR_PTR(int64_t) y, const tfr_lan
         reduce::run<T, V, true>(x, y, r);                                                          \
     }
 #define LOG_SUM_EXP(type, T)                                                                       \
-    TFR_GLOBAL(reduce_log_sum_exp_##type, 256,                                                     \
-               (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_reducing r))                                 \
+    TFR_GLOBAL(reduce_log_sum_exp_##type, 256, (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_reducing r)) \
     {                                                                                              \
         reduce::log_sum_exp<T, false>(x, y, r);                                                    \
     }                                                                                              \
