@@ -15,6 +15,20 @@ static cuda_names pool_grads[2][2] = {
     {{CUDA_FLOATS("max_pool_grad_")}, {CUDA_FLOATS("max_pool_grad_last_")}},
 };
 
+/* The last parameters of a kernel of pool.cu. */
+static void step_window(cuda_plan *plan, cuda_step *step, const tfr_window *w)
+{
+    tfr_window_divisors by = {.channels = cuda_divisor(w->channels)};
+
+    for (int32_t d = 0; d < 2; d++) {
+        by.x[d] = cuda_divisor(w->x[d]);
+        by.y[d] = cuda_divisor(w->y[d]);
+        by.stride[d] = cuda_divisor(w->stride[d]);
+    }
+    cuda_step_bytes(plan, step, w, sizeof *w);
+    cuda_step_bytes(plan, step, &by, sizeof by);
+}
+
 CUDA_FAMILY(cuda_pool)
 {
     const bool is_max = call->name[0] == 'M';
@@ -38,7 +52,7 @@ CUDA_FAMILY(cuda_pool)
     if (is_max)
         cuda_step_operand(plan, step,
                           tfr_call_output(call, 1) ? call->n_inputs + 1 : CUDA_NO_OPERAND);
-    cuda_step_bytes(plan, step, &w, sizeof w);
+    step_window(plan, step, &w);
 }
 
 static void plan_lp_pool(const cuda_chip *chip, const tfr_call *call, const char *kernel,
@@ -51,7 +65,7 @@ static void plan_lp_pool(const cuda_chip *chip, const tfr_call *call, const char
     step = n ? cuda_plan_add(plan, kernel, cuda_blocks(chip, n, 256), 256) : NULL;
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, call->n_inputs);
-    cuda_step_bytes(plan, step, w, sizeof *w);
+    step_window(plan, step, w);
 }
 
 static cuda_names lp_pools = {CUDA_FLOATS("lp_pool_")};
@@ -64,6 +78,17 @@ CUDA_FAMILY(cuda_lp_pool)
     if (kernel &&
         cuda_fill_window(call, tfr_call_input(call, 0), tfr_call_output(call, 0), NULL, &w, answer))
         plan_lp_pool(chip, call, kernel, &w, plan);
+}
+
+/* Of a block with so many elements: many where there are few blocks. */
+static uint32_t grad_threads(const cuda_chip *chip, int64_t blocks, int64_t each)
+{
+    uint32_t threads = 256;
+
+    while (threads < 512 && blocks * threads < (int64_t)chip->multiprocessors * 2048 &&
+           each > 2 * (int64_t)threads)
+        threads *= 2;
+    return threads;
 }
 
 CUDA_FAMILY(cuda_pool_grad)
@@ -84,14 +109,16 @@ CUDA_FAMILY(cuda_pool_grad)
     w.y_last = cuda_is_last(plan, 0);
     w.indices_last = is_max && cuda_is_last(plan, 1);
     blocks = is_max && has_last ? dx->dims[0] * ((w.channels + 7) / 8) : w.planes;
-    step = n ? cuda_plan_add(plan, kernel, cuda_blocks(chip, is_max ? blocks : n, is_max ? 1 : 256),
-                             256)
-             : NULL;
+    if (n && is_max)
+        step = cuda_plan_add(plan, kernel, cuda_blocks(chip, blocks, 1),
+                             grad_threads(chip, blocks, n / blocks));
+    else
+        step = n ? cuda_plan_add(plan, kernel, cuda_blocks(chip, n, 256), 256) : NULL;
     cuda_step_operand(plan, step, 0);
     if (is_max)
         cuda_step_operand(plan, step, 1);
     cuda_step_operand(plan, step, call->n_inputs);
-    cuda_step_bytes(plan, step, &w, sizeof w);
+    step_window(plan, step, &w);
 }
 
 /*

@@ -58,6 +58,11 @@ typedef struct tfr_window {
     int32_t power; /* of LpPool */
 } tfr_window;
 
+/* Of a window's dims of x and y, of its channels and strides, which kernels divide by. */
+typedef struct tfr_window_divisors {
+    tfr_divisor x[2], y[2], channels, stride[2];
+} tfr_window_divisors;
+
 /*
  * C[b] = alpha * A[b] * B[b] + beta * bias, row-major C [M, N]; A is read at
  * a + m * a_row + k * a_column, B at b + k * b_row + n * b_column.

@@ -15,24 +15,27 @@
 namespace pool
 {
 
+typedef tfr_window_divisors divisors;
+
 /* The place of output or input element i, and its plane. */
 struct place {
     int plane, row, across;
 };
 
-__device__ inline place place_of(int i, const int dims[2])
+__device__ inline place place_of(int i, const tfr_divisor dims[2])
 {
     place p;
-    p.across = i % dims[1];
-    p.row = i / dims[1] % dims[0];
-    p.plane = i / dims[1] / dims[0];
+    const int rows = tfr_divide(i, dims[1]);
+    p.across = i - rows * (int)dims[1].d;
+    p.plane = tfr_divide(rows, dims[0]);
+    p.row = rows - p.plane * (int)dims[0].d;
     return p;
 }
 
 /* Number i of x, counted with the first spatial axis fastest. */
-__device__ inline int column_major(const tfr_window &w, int i)
+__device__ inline int column_major(const tfr_window &w, const divisors &by, int i)
 {
-    const place p = place_of(i, w.x);
+    const place p = place_of(i, by.x);
     return (p.plane * w.x[1] + p.across) * w.x[0] + p.row;
 }
 
@@ -48,11 +51,11 @@ struct grid {
 
 /* Planes one behind the other. */
 struct plain {
-    __device__ static place find(const tfr_window &, int i, const int dims[2], int)
+    __device__ static place find(const divisors &, int i, const tfr_divisor dims[2], int)
     {
         return place_of(i, dims);
     }
-    __device__ static grid of(const tfr_window &, int plane, const int dims[2], int)
+    __device__ static grid of(const divisors &, int plane, const int dims[2], int)
     {
         return {plane * dims[0] * dims[1], dims[1], 1};
     }
@@ -60,21 +63,22 @@ struct plain {
 
 /* The same, or with the channels last. */
 struct either {
-    __device__ static place find(const tfr_window &w, int i, const int dims[2], int is_last)
+    __device__ static place find(const divisors &by, int i, const tfr_divisor dims[2], int is_last)
     {
         if (!is_last)
             return place_of(i, dims);
-        place p = place_of(i / w.channels, dims);
-        p.plane = p.plane * w.channels + i % w.channels;
+        const int channels = (int)by.channels.d, at = tfr_divide(i, by.channels);
+        place p = place_of(at, dims);
+        p.plane = p.plane * channels + i - at * channels;
         return p;
     }
-    __device__ static grid of(const tfr_window &w, int plane, const int dims[2], int is_last)
+    __device__ static grid of(const divisors &by, int plane, const int dims[2], int is_last)
     {
         if (!is_last)
-            return plain::of(w, plane, dims, 0);
-        const int sample = plane / w.channels, channel = plane % w.channels;
-        return {sample * dims[0] * dims[1] * w.channels + channel, dims[1] * w.channels,
-                w.channels};
+            return plain::of(by, plane, dims, 0);
+        const int channels = (int)by.channels.d, sample = tfr_divide(plane, by.channels);
+        return {sample * dims[0] * dims[1] * channels + plane - sample * channels,
+                dims[1] * channels, channels};
     }
 };
 
@@ -89,35 +93,64 @@ template <class T> struct lowest {
     }
 };
 
+/* Goes along the taps of a window: `some` at once, of which those outside of x are -1. */
+struct tap {
+    int row, across;
+};
+struct taps {
+    int r, c;
+
+    template <int some> __device__ void next(const tfr_window &w, const place &p, tap (&out)[some])
+    {
+        TFR_UNROLL
+        for (int k = 0; k < some; k++) {
+            const int row = p.row * w.stride[0] + r * w.dilation[0] - w.pad[0];
+            const int across = p.across * w.stride[1] + c * w.dilation[1] - w.pad[1];
+            const bool is_in =
+                r < w.kernel[0] && row >= 0 && row < w.x[0] && across >= 0 && across < w.x[1];
+            out[k].row = is_in ? row : -1;
+            out[k].across = across;
+            const bool is_end = ++c == w.kernel[1];
+            c = is_end ? 0 : c;
+            r += is_end;
+        }
+    }
+};
+
 template <class T, class order>
 __device__ inline void max(TFR_PTR(const T) x, TFR_PTR(T) y, TFR_PTR(int64_t) indices,
-                           const tfr_window &w)
+                           const tfr_window &w, const divisors &by)
 {
     const int n = w.planes * w.y[0] * w.y[1];
     for (int i = tfr_thread(); i < n; i += tfr_threads()) {
-        const place p = order::find(w, i, w.y, w.y_last);
-        const grid from = order::of(w, p.plane, w.x, w.x_last);
+        const place p = order::find(by, i, by.y, w.y_last);
+        const grid from = order::of(by, p.plane, w.x, w.x_last);
         float best = -INFINITY;
         int at = -1;
-        for (int r = 0; r < w.kernel[0]; r++) {
-            const int row = p.row * w.stride[0] + r * w.dilation[0] - w.pad[0];
-            if (row < 0 || row >= w.x[0])
-                continue;
-            for (int c = 0; c < w.kernel[1]; c++) {
-                const int across = p.across * w.stride[1] + c * w.dilation[1] - w.pad[1];
-                if (across < 0 || across >= w.x[1])
+        TFR_NO_UNROLL
+        for (taps t = {0, 0}; t.r < w.kernel[0];) {
+            tap to[4];
+            T v[4] = {};
+            t.next(w, p, to);
+            TFR_UNROLL
+            for (int k = 0; k < 4; k++)
+                if (to[k].row >= 0)
+                    v[k] = x[from.at(to[k].row, to[k].across)];
+            TFR_UNROLL
+            for (int k = 0; k < 4; k++) {
+                if (to[k].row < 0)
                     continue;
-                const float v = tfr_load(x[from.at(row, across)]);
-                if (at < 0 || v > best || (v != v && best == best)) {
-                    best = v;
-                    at = (p.plane * w.x[0] + row) * w.x[1] + across;
+                const float here = tfr_load(v[k]);
+                if (at < 0 || here > best || (here != here && best == best)) {
+                    best = here;
+                    at = (p.plane * w.x[0] + to[k].row) * w.x[1] + to[k].across;
                 }
             }
         }
         y[i] = at < 0 ? lowest<T>::of() : tfr_store<T>::of(best);
         if (indices)
-            indices[order::of(w, p.plane, w.y, w.indices_last).at(p.row, p.across)] =
-                at >= 0 && w.columns ? column_major(w, at) : at;
+            indices[order::of(by, p.plane, w.y, w.indices_last).at(p.row, p.across)] =
+                at >= 0 && w.columns ? column_major(w, by, at) : at;
     }
 }
 
@@ -134,12 +167,13 @@ __device__ inline int padded_taps(const tfr_window &w, int d, int o)
 }
 
 template <class T, class order>
-__device__ inline void average(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_window &w)
+__device__ inline void average(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_window &w,
+                               const divisors &by)
 {
     const int n = w.planes * w.y[0] * w.y[1];
     for (int i = tfr_thread(); i < n; i += tfr_threads()) {
-        const place p = order::find(w, i, w.y, w.y_last);
-        const grid from = order::of(w, p.plane, w.x, w.x_last);
+        const place p = order::find(by, i, by.y, w.y_last);
+        const grid from = order::of(by, p.plane, w.x, w.x_last);
         const int count = padded_taps(w, 0, p.row) * padded_taps(w, 1, p.across);
         float sum = 0;
         for (int r = 0; r < w.kernel[0]; r++) {
@@ -157,12 +191,12 @@ __device__ inline void average(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_windo
 }
 
 template <class T>
-__device__ inline void lp(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_window &w)
+__device__ inline void lp(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_window &w, const divisors &by)
 {
     const int n = w.planes * w.y[0] * w.y[1];
     for (int i = tfr_thread(); i < n; i += tfr_threads()) {
-        const place p = place_of(i, w.y);
-        const grid from = plain::of(w, p.plane, w.x, 0);
+        const place p = place_of(i, by.y);
+        const grid from = plain::of(by, p.plane, w.x, 0);
         float sum = 0;
         for (int r = 0; r < w.kernel[0]; r++) {
             const int row = p.row * w.stride[0] + r * w.dilation[0] - w.pad[0];
@@ -183,41 +217,58 @@ __device__ inline void lp(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_window &w)
     }
 }
 
-/* The window whose tap k along axis d is at `at`, or -1. */
-__device__ inline int window_over(const tfr_window &w, int d, int at, int k)
-{
-    const int from = at + w.pad[d] - k * w.dilation[d];
-    const int o = from / w.stride[d];
-    return from >= 0 && o * w.stride[d] == from && o < w.y[d] ? o : -1;
-}
+/* The windows over element `at` along axis d: those from `first` to `last` which have a tap there.
+ */
+struct windows {
+    int first, last, step, at;
 
-template <class T, class each>
-__device__ inline float over(const tfr_window &w, const place &p, each value)
+    __device__ windows(const tfr_window &w, const divisors &by, int d, int place)
+    {
+        const int behind = place + w.pad[d] - (w.kernel[d] - 1) * w.dilation[d];
+        at = place + w.pad[d];
+        first = behind > 0 ? tfr_divide(behind + w.stride[d] - 1, by.stride[d]) : 0;
+        last = tfr_divide(at, by.stride[d]);
+        last = last < w.y[d] ? last : w.y[d] - 1;
+        step = w.stride[d];
+    }
+    __device__ bool has(int o, int dilation) const
+    {
+        return dilation == 1 || (at - o * step) % dilation == 0;
+    }
+};
+
+/* The sum of what the windows over an element give. */
+template <class each>
+__device__ inline float over(const tfr_window &w, const divisors &by, const place &p, each value)
 {
+    const windows rows(w, by, 0, p.row), columns(w, by, 1, p.across);
     float sum = 0;
-    for (int r = w.kernel[0] - 1; r >= 0; r--) {
-        const int row = window_over(w, 0, p.row, r);
-        if (row < 0)
+    TFR_NO_UNROLL
+    for (int row = rows.first; row <= rows.last; row++) {
+        if (!rows.has(row, w.dilation[0]))
             continue;
-        for (int c = w.kernel[1] - 1; c >= 0; c--) {
-            const int across = window_over(w, 1, p.across, c);
-            if (across >= 0)
+        TFR_NO_UNROLL
+        for (int across = columns.first; across <= columns.last; across++)
+            if (columns.has(across, w.dilation[1]))
                 sum += value((p.plane * w.y[0] + row) * w.y[1] + across, row, across);
-        }
     }
     return sum;
 }
 
 /* 1 if output element o of the plane names an element of x that its window does not have. */
-__device__ inline int is_stray(const tfr_window &w, const place &p, int64_t index)
+__device__ inline int is_stray(const tfr_window &w, const divisors &by, const place &p,
+                               int64_t index)
 {
     const int64_t plane = (int64_t)w.x[0] * w.x[1], at = index - p.plane * plane;
     if (index < 0 || at < 0 || at >= plane)
         return 0; /* gives nothing to anyone */
-    const int row = (int)at / w.x[1] - (p.row * w.stride[0] - w.pad[0]);
-    const int across = (int)at % w.x[1] - (p.across * w.stride[1] - w.pad[1]);
-    return row < 0 || row % w.dilation[0] || row / w.dilation[0] >= w.kernel[0] || across < 0 ||
-           across % w.dilation[1] || across / w.dilation[1] >= w.kernel[1];
+    const place to = place_of((int)at, by.x);
+    const int row = to.row - (p.row * w.stride[0] - w.pad[0]);
+    const int across = to.across - (p.across * w.stride[1] - w.pad[1]);
+    return row < 0 || row > (w.kernel[0] - 1) * w.dilation[0] || across < 0 ||
+           across > (w.kernel[1] - 1) * w.dilation[1] ||
+           (w.dilation[0] > 1 && row % w.dilation[0]) ||
+           (w.dilation[1] > 1 && across % w.dilation[1]);
 }
 
 /*
@@ -226,27 +277,29 @@ __device__ inline int is_stray(const tfr_window &w, const place &p, int64_t inde
  */
 template <class T>
 __device__ inline void max_grad(TFR_PTR(const T) dy, TFR_PTR(const int64_t) indices, TFR_PTR(T) dx,
-                                const tfr_window &w)
+                                const tfr_window &w, const divisors &by)
 {
     const int x_plane = w.x[0] * w.x[1], y_plane = w.y[0] * w.y[1];
     for (int plane = (int)blockIdx.x; plane < w.planes; plane += (int)gridDim.x) {
         int strays = 0;
-        TFR_NO_UNROLL
         for (int o = (int)threadIdx.x; o < y_plane; o += (int)blockDim.x)
-            strays += is_stray(w, place_of(plane * y_plane + o, w.y), indices[plane * y_plane + o]);
+            strays +=
+                is_stray(w, by, place_of(plane * y_plane + o, by.y), indices[plane * y_plane + o]);
         strays = tfr_fold_block<tfr_sum>(strays);
         TFR_NO_UNROLL
         for (int e = (int)threadIdx.x; e < x_plane; e += (int)blockDim.x) {
             const int i = plane * x_plane + e;
             float sum = 0;
             if (strays == 0)
-                sum = over<T>(w, place_of(i, w.x), [&](int o, int, int) {
-                    return indices[o] == i ? (float)tfr_load(dy[o]) : 0.f;
+                sum = over(w, by, place_of(i, by.x), [&](int o, int, int) {
+                    const int64_t index = indices[o];
+                    const T v = dy[o]; /* without waiting for the index */
+                    return index == i ? (float)tfr_load(v) : 0.f;
                 });
             else
                 TFR_NO_UNROLL
-                for (int o = plane * y_plane; o < (plane + 1) * y_plane; o++)
-                    sum += indices[o] == i ? (float)tfr_load(dy[o]) : 0.f;
+            for (int o = plane * y_plane; o < (plane + 1) * y_plane; o++)
+                sum += indices[o] == i ? (float)tfr_load(dy[o]) : 0.f;
             dx[i] = tfr_store<T>::of(sum);
         }
     }
@@ -255,52 +308,57 @@ __device__ inline void max_grad(TFR_PTR(const T) dy, TFR_PTR(const int64_t) indi
 /* The same for either order: a block has 8 channels of a sample, which lie in one sector. */
 template <class T>
 __device__ inline void max_grad_last(TFR_PTR(const T) dy, TFR_PTR(const int64_t) indices,
-                                     TFR_PTR(T) dx, const tfr_window &w)
+                                     TFR_PTR(T) dx, const tfr_window &w, const divisors &by)
 {
     const int parts = (w.channels + 7) / 8, n = w.planes / w.channels * parts;
+    const int step = (int)blockDim.x / 8;
     for (int part = (int)blockIdx.x; part < n; part += (int)gridDim.x) {
         const int channel = part % parts * 8 + (int)threadIdx.x % 8;
         const int plane = part / parts * w.channels + channel;
-        const int first = channel < w.channels ? (int)threadIdx.x / 8 : INT32_MAX - 32;
-        const grid of_dy = either::of(w, plane, w.y, w.y_last);
-        const grid of_indices = either::of(w, plane, w.y, w.indices_last);
-        const grid of_dx = either::of(w, plane, w.x, w.x_last);
+        const int first = channel < w.channels ? (int)threadIdx.x / 8 : INT32_MAX - 1024;
+        const grid of_dy = either::of(by, plane, w.y, w.y_last);
+        const grid of_indices = either::of(by, plane, w.y, w.indices_last);
+        const grid of_dx = either::of(by, plane, w.x, w.x_last);
         int strays = 0;
-        TFR_NO_UNROLL
-        for (int o = first; o < w.y[0] * w.y[1]; o += 32) {
-            const place p = {plane, o / w.y[1], o % w.y[1]};
-            strays += is_stray(w, p, indices[of_indices.at(p.row, p.across)]);
+        for (int o = first; o < w.y[0] * w.y[1]; o += step) {
+            place p = place_of(o, by.y);
+            p.plane = plane;
+            strays += is_stray(w, by, p, indices[of_indices.at(p.row, p.across)]);
         }
         strays = tfr_fold_block<tfr_sum>(strays);
         TFR_NO_UNROLL
-        for (int e = first; e < w.x[0] * w.x[1]; e += 32) {
-            const place p = {plane, e / w.x[1], e % w.x[1]};
+        for (int e = first; e < w.x[0] * w.x[1]; e += step) {
+            place p = place_of(e, by.x);
+            p.plane = plane;
             const int i = plane * w.x[0] * w.x[1] + e;
             const auto given = [&](int, int row, int across) {
-                return indices[of_indices.at(row, across)] == i
-                           ? (float)tfr_load(dy[of_dy.at(row, across)])
-                           : 0.f;
+                const int64_t index = indices[of_indices.at(row, across)];
+                const T v = dy[of_dy.at(row, across)]; /* without waiting for the index */
+                return index == i ? (float)tfr_load(v) : 0.f;
             };
             float sum = 0;
             if (strays == 0)
-                sum = over<T>(w, p, given);
+                sum = over(w, by, p, given);
             else
                 TFR_NO_UNROLL
-                for (int o = 0; o < w.y[0] * w.y[1]; o++)
-                    sum += given(o, o / w.y[1], o % w.y[1]);
+            for (int o = 0; o < w.y[0] * w.y[1]; o++) {
+                const place q = place_of(o, by.y);
+                sum += given(o, q.row, q.across);
+            }
             dx[of_dx.at(p.row, p.across)] = tfr_store<T>::of(sum);
         }
     }
 }
 
 template <class T, class order>
-__device__ inline void average_grad(TFR_PTR(const T) dy, TFR_PTR(T) dx, const tfr_window &w)
+__device__ inline void average_grad(TFR_PTR(const T) dy, TFR_PTR(T) dx, const tfr_window &w,
+                                    const divisors &by)
 {
     const int n = w.planes * w.x[0] * w.x[1];
     for (int i = tfr_thread(); i < n; i += tfr_threads()) {
-        const place p = order::find(w, i, w.x, w.x_last);
-        const grid from = order::of(w, p.plane, w.y, w.y_last);
-        dx[i] = tfr_store<T>::of(over<T>(w, p, [&](int, int row, int across) {
+        const place p = order::find(by, i, by.x, w.x_last);
+        const grid from = order::of(by, p.plane, w.y, w.y_last);
+        dx[i] = tfr_store<T>::of(over(w, by, p, [&](int, int row, int across) {
             return tfr_load(dy[from.at(row, across)]) /
                    (float)(padded_taps(w, 0, row) * padded_taps(w, 1, across));
         }));
@@ -311,30 +369,35 @@ __device__ inline void average_grad(TFR_PTR(const T) dy, TFR_PTR(T) dx, const tf
 
 #define MAX(name, T, order)                                                                        \
     TFR_GLOBAL(max_pool_##name, 256,                                                               \
-               (TFR_PTR(const T) x, TFR_PTR(T) y, TFR_PTR(int64_t) indices, tfr_window w))         \
+               (TFR_PTR(const T) x, TFR_PTR(T) y, TFR_PTR(int64_t) indices, tfr_window w,          \
+                tfr_window_divisors by))                                                           \
     {                                                                                              \
-        pool::max<T, pool::order>(x, y, indices, w);                                               \
+        pool::max<T, pool::order>(x, y, indices, w, by);                                           \
     }
 #define POOL(name, T, order)                                                                       \
     MAX(name, T, order)                                                                            \
-    TFR_GLOBAL(average_pool_##name, 256, (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_window w))         \
+    TFR_GLOBAL(average_pool_##name, 256,                                                           \
+               (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_window w, tfr_window_divisors by))           \
     {                                                                                              \
-        pool::average<T, pool::order>(x, y, w);                                                    \
+        pool::average<T, pool::order>(x, y, w, by);                                                \
     }                                                                                              \
-    TFR_GLOBAL(average_pool_grad_##name, 256, (TFR_PTR(const T) dy, TFR_PTR(T) dx, tfr_window w))  \
+    TFR_GLOBAL(average_pool_grad_##name, 256,                                                      \
+               (TFR_PTR(const T) dy, TFR_PTR(T) dx, tfr_window w, tfr_window_divisors by))         \
     {                                                                                              \
-        pool::average_grad<T, pool::order>(dy, dx, w);                                             \
+        pool::average_grad<T, pool::order>(dy, dx, w, by);                                         \
     }
 #define MAX_GRAD(name, T, function)                                                                \
-    TFR_GLOBAL(max_pool_grad_##name, 256,                                                          \
-               (TFR_PTR(const T) dy, TFR_PTR(const int64_t) indices, TFR_PTR(T) dx, tfr_window w)) \
+    TFR_GLOBAL(max_pool_grad_##name, 512,                                                         \
+               (TFR_PTR(const T) dy, TFR_PTR(const int64_t) indices, TFR_PTR(T) dx, tfr_window w,  \
+                tfr_window_divisors by))                                                           \
     {                                                                                              \
-        pool::function<T>(dy, indices, dx, w);                                                     \
+        pool::function<T>(dy, indices, dx, w, by);                                                 \
     }
 #define BOTH(type, T)                                                                              \
-    TFR_GLOBAL(lp_pool_##type, 256, (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_window w))              \
+    TFR_GLOBAL(lp_pool_##type, 256,                                                                \
+               (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_window w, tfr_window_divisors by))           \
     {                                                                                              \
-        pool::lp<T>(x, y, w);                                                                      \
+        pool::lp<T>(x, y, w, by);                                                                  \
     }                                                                                              \
     POOL(type, T, plain)                                                                           \
     POOL(last_##type, T, either)                                                                   \
