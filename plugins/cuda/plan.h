@@ -149,8 +149,8 @@ typedef struct cuda_plan {
     uint32_t last;
     uint32_t n_steps;
     bool is_full; /* something did not fit: a defect of the family */
-    /* an int32 in the bytes of steps[0] that makes the kernel end with Relu if it is 1; 0: none */
-    uint32_t relu_at;
+    /* an int32 in the bytes of a step that makes its kernel end with Relu if it is 1; 0: none */
+    uint32_t relu_at, relu_step;
     cuda_product product;
     cuda_convolution convolution;
     cuda_solution solution;

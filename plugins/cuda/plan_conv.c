@@ -68,7 +68,6 @@ bool cuda_fill_conv(const tfr_call *call, const tfr_operand *x, const tfr_operan
     c->groups = (int32_t)group;
     c->channels = (int32_t)w->dims[1];
     c->filters = (int32_t)(w->dims[0] / group);
-    c->splits = 1;
     c->y_plane = cuda_divisor((int64_t)v->y[0] * v->y[1]);
     c->y_row = cuda_divisor(v->y[1]);
     c->x_plane = cuda_divisor((int64_t)v->x[0] * v->x[1]);
@@ -142,25 +141,33 @@ static bool has_elements(const tfr_operand *dy, tfr_answer *answer)
     return tfr_operand_elements(dy) != 0;
 }
 
-static uint64_t tiles(int64_t M, int64_t N)
+/* A kernel of tiles, whose name is of their side and of the type. */
+static cuda_step *add_tiles(const cuda_tiles *tiles, const tfr_call *call, const cuda_names *names,
+                            cuda_plan *plan)
 {
-    return (uint64_t)((M + 63) / 64 * ((N + 63) / 64));
+    return cuda_plan_add(plan, names[tiles->which][tfr_call_input(call, 0)->dtype], tiles->blocks,
+                         tiles->threads);
 }
 
 CUDA_FAMILY(cuda_conv)
 {
-    static cuda_names names = {CUDA_FLOATS("conv_")};
+    static cuda_names names[CUDA_TILES] = {
+        {CUDA_FLOATS("conv_64_")}, {[TFR_DTYPE_F32] = "conv_32_f32"}, {CUDA_FLOATS("conv_16_")}};
     const tfr_operand *x = tfr_call_input(call, 0), *w = tfr_call_input(call, 1);
-    const char *kernel = cuda_pick_input(names, call, answer);
+    cuda_tiles tiles;
     cuda_step *step;
     tfr_conv c;
 
-    if (!kernel || !cuda_fill_conv(call, x, w, tfr_call_output(call, 0), &c, answer))
+    if (!cuda_pick_input(names[0], call, answer) ||
+        !cuda_fill_conv(call, x, w, tfr_call_output(call, 0), &c, answer))
         return;
     if (tfr_operand_elements(tfr_call_output(call, 0)) == 0)
         return;
-    step = cuda_plan_add(
-        plan, kernel, tiles(c.filters, (int64_t)c.batch * c.y_plane.d) * (uint64_t)c.groups, 256);
+    tiles = cuda_choose_tiles(chip, &(cuda_sums){c.filters, (int64_t)c.batch * c.y_plane.d,
+                                                 (int64_t)c.channels * c.taps.d, c.groups, false,
+                                                 cuda_sides(tfr_call_input(call, 0))});
+    c.tiling = tiles.tiling;
+    step = add_tiles(&tiles, call, names, plan);
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, 1);
     cuda_step_operand(plan, step, cuda_input_or_none(call, 2));
@@ -172,17 +179,23 @@ CUDA_FAMILY(cuda_conv)
 
 CUDA_FAMILY(cuda_conv_grad_input)
 {
-    static cuda_names names = {CUDA_FLOATS("conv_grad_input_")};
+    static cuda_names names[CUDA_TILES] = {{CUDA_FLOATS("conv_grad_input_64_")},
+                                           {[TFR_DTYPE_F32] = "conv_grad_input_32_f32"},
+                                           {CUDA_FLOATS("conv_grad_input_16_")}};
     const tfr_operand *dy = tfr_call_input(call, 0), *w = tfr_call_input(call, 1);
-    const char *kernel = cuda_pick_input(names, call, answer);
+    cuda_tiles tiles;
     cuda_step *step;
     tfr_conv c;
 
-    if (!kernel || !cuda_fill_conv(call, tfr_call_output(call, 0), w, dy, &c, answer) ||
+    if (!cuda_pick_input(names[0], call, answer) ||
+        !cuda_fill_conv(call, tfr_call_output(call, 0), w, dy, &c, answer) ||
         !has_elements(dy, answer))
         return;
-    step = cuda_plan_add(
-        plan, kernel, tiles(c.channels, (int64_t)c.batch * c.x_plane.d) * (uint64_t)c.groups, 256);
+    tiles = cuda_choose_tiles(chip, &(cuda_sums){c.channels, (int64_t)c.batch * c.x_plane.d,
+                                                 (int64_t)c.filters * c.taps.d, c.groups, false,
+                                                 cuda_sides(tfr_call_input(call, 0))});
+    c.tiling = tiles.tiling;
+    step = add_tiles(&tiles, call, names, plan);
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, 1);
     cuda_step_operand(plan, step, call->n_inputs);
@@ -190,55 +203,47 @@ CUDA_FAMILY(cuda_conv_grad_input)
     describe_conv(chip, call, &c, CUDA_CONV_GRAD_INPUT, answer, plan);
 }
 
-/* Adds slabs of n elements, one behind the other, in their order. */
-static void plan_add_slabs(const cuda_chip *chip, const tfr_call *call, int32_t slabs, int64_t n,
-                           tfr_answer *answer, cuda_plan *plan)
+/* Slabs of n elements each, which are those of the output. */
+static void plan_add_slabs(const tfr_call *call, const tfr_tiling *tiling, int64_t n,
+                           cuda_plan *plan)
 {
-    const int64_t strides[2][1][TFR_MAX_RANK] = {{{1}}, {{n}}}, counts[2] = {n, slabs};
-    cuda_step *step;
-    tfr_reducing r;
+    const tfr_product p = {
+        .M = 1, .N = (int32_t)n, .alpha = 1, .batch = {.n = 1}, .tiling = *tiling};
 
-    cuda_walk(1, &counts[0], 1, strides[0], NULL, &r.kept, answer);
-    cuda_walk(1, &counts[1], 1, strides[1], NULL, &r.reduced, answer);
-    r.op = TFR_FN_ReduceSum;
-    r.scale = 1;
-    step = cuda_plan_add(plan, "reduce_thread_f32", cuda_blocks(chip, n, 256), 256);
-    cuda_step_workspace(plan, step, 0);
-    cuda_step_operand(plan, step, call->n_inputs);
-    cuda_step_bytes(plan, step, &r, sizeof r);
+    cuda_add_slabs(call, &p, CUDA_NO_OPERAND, plan);
 }
 
-/* So many splits of the long sum that two blocks come to each multiprocessor. */
 CUDA_FAMILY(cuda_conv_grad_filter)
 {
-    static cuda_names names = {[TFR_DTYPE_F32] = "conv_grad_filter_f32"};
+    static cuda_names names[CUDA_TILES] = {{[TFR_DTYPE_F32] = "conv_grad_filter_64_f32"},
+                                           {[TFR_DTYPE_F32] = "conv_grad_filter_32_f32"},
+                                           {[TFR_DTYPE_F32] = "conv_grad_filter_16_f32"}};
     const tfr_operand *dy = tfr_call_input(call, 0), *x = tfr_call_input(call, 1);
     const tfr_operand *dw = tfr_call_output(call, 0);
-    const char *kernel = cuda_pick_input(names, call, answer);
     const int64_t n = tfr_operand_elements(dw);
-    uint64_t blocks, splits, most;
+    cuda_tiles tiles;
     cuda_step *step;
     tfr_conv c;
 
-    if (!kernel || !cuda_fill_conv(call, x, dw, dy, &c, answer) || !has_elements(dy, answer))
+    if (!cuda_pick_input(names[0], call, answer) || !cuda_fill_conv(call, x, dw, dy, &c, answer) ||
+        !has_elements(dy, answer))
         return;
-    blocks = tiles(c.filters, (int64_t)c.channels * c.taps.d) * (uint64_t)c.groups;
-    splits = ((uint64_t)chip->multiprocessors * 2 + blocks - 1) / blocks;
-    most = ((uint64_t)c.batch * c.y_plane.d + 255) / 256; /* each has 256 products at least */
-    splits = splits < most ? splits : most;
-    c.splits = splits > 32 ? 32 : splits ? (int32_t)splits : 1;
-    if (c.splits > 1)
-        answer->workspace_bytes = (uint64_t)c.splits * (uint64_t)n * sizeof(float);
-    step = cuda_plan_add(plan, kernel, blocks * (uint64_t)c.splits, 256);
+    tiles = cuda_choose_tiles(chip, &(cuda_sums){c.filters, (int64_t)c.channels * c.taps.d,
+                                                 (int64_t)c.batch * c.y_plane.d, c.groups, true,
+                                                 cuda_sides(tfr_call_input(call, 0))});
+    c.tiling = tiles.tiling;
+    step = add_tiles(&tiles, call, names, plan);
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, 1);
-    if (c.splits > 1)
+    if (c.tiling.splits > 1)
         cuda_step_workspace(plan, step, 0);
     else
         cuda_step_operand(plan, step, call->n_inputs);
     cuda_step_bytes(plan, step, &c, sizeof c);
-    if (c.splits > 1)
-        plan_add_slabs(chip, call, c.splits, n, answer, plan);
+    if (c.tiling.splits > 1) {
+        answer->workspace_bytes = (uint64_t)c.tiling.splits * (uint64_t)n * sizeof(float);
+        plan_add_slabs(call, &c.tiling, n, plan);
+    }
     describe_conv(chip, call, &c, CUDA_CONV_GRAD_FILTER, answer, plan);
 }
 
@@ -289,28 +294,37 @@ static void plan_bias_behind(const cuda_chip *chip, const tfr_call *call, cuda_p
 /* The gradient of the input of a convolution of y to x. */
 CUDA_FAMILY(cuda_conv_transpose)
 {
-    static cuda_names names = {CUDA_FLOATS("conv_transpose_")};
-    static cuda_names dilated = {CUDA_FLOATS("conv_transpose_dilated_")};
+    static cuda_names names[CUDA_TILES] = {
+        {CUDA_FLOATS("conv_transpose_64_")}, [2] = {CUDA_FLOATS("conv_transpose_16_")}};
+    static cuda_names dilated[CUDA_TILES] = {{CUDA_FLOATS("conv_transpose_dilated_64_")},
+                                             [2] = {CUDA_FLOATS("conv_transpose_dilated_16_")}};
     const tfr_operand *x = tfr_call_input(call, 0), *w = tfr_call_input(call, 1);
-    const char *kernel = cuda_pick_input(names, call, answer);
+    cuda_sums sums = {.sides = CUDA_MOST_TILES};
     tfr_transposed t;
-    uint64_t blocks;
+    cuda_tiles tiles;
     bool has_phases;
     cuda_step *step;
     tfr_conv c;
 
-    if (!kernel || !cuda_fill_conv(call, tfr_call_output(call, 0), w, x, &c, answer))
+    if (!cuda_pick_input(names[0], call, answer) ||
+        !cuda_fill_conv(call, tfr_call_output(call, 0), w, x, &c, answer))
         return;
     if (tfr_operand_elements(x) == 0) {
         tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "a convolution of 0 elements");
         return;
     }
     has_phases = fill_transposed(&c, &t);
-    blocks = has_phases ? tiles(c.channels, (int64_t)c.batch * t.u_plane.d) *
-                              (uint64_t)(t.phase[0] * t.phase[1])
-                        : tiles(c.channels, (int64_t)c.batch * c.x_plane.d);
-    step = cuda_plan_add(plan, has_phases ? kernel : dilated[x->dtype], blocks * (uint64_t)c.groups,
-                         256);
+    sums.M = c.channels;
+    sums.N = (int64_t)c.batch * (has_phases ? t.u_plane.d : c.x_plane.d);
+    sums.K = (int64_t)c.filters * c.taps.d;
+    sums.outer = c.groups;
+    if (has_phases) {
+        sums.K = sums.K / (t.phase[0] * t.phase[1]) + 1;
+        sums.outer *= t.phase[0] * t.phase[1];
+    }
+    tiles = cuda_choose_tiles(chip, &sums);
+    c.tiling = t.conv.tiling = tiles.tiling;
+    step = add_tiles(&tiles, call, has_phases ? names : dilated, plan);
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, 1);
     cuda_step_operand(plan, step, cuda_input_or_none(call, 2));

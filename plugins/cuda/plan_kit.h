@@ -85,8 +85,10 @@ void cuda_may_share(tfr_answer *answer, int16_t input, int16_t output);
 static inline void cuda_mark_relu(cuda_plan *plan, const cuda_step *step, size_t bytes,
                                   size_t member)
 {
-    if (step)
-        plan->relu_at = step->n_bytes - (uint32_t)((bytes + 15) / 16 * 16) + (uint32_t)member;
+    if (!step)
+        return;
+    plan->relu_step = (uint32_t)(step - plan->steps);
+    plan->relu_at = step->n_bytes - (uint32_t)((bytes + 15) / 16 * 16) + (uint32_t)member;
 }
 
 /*
@@ -105,6 +107,29 @@ static inline bool cuda_is_last(const cuda_plan *plan, uint32_t operand)
 {
     return plan && plan->last >> operand & 1;
 }
+
+/* plan_tile.c: products of [M K] and [K N], `outer` of them, as kernels/tile.h computes them. */
+enum { CUDA_TILES = 3, CUDA_ALL_TILES = 7, CUDA_MOST_TILES = 5 }; /* of sides 64, 32, 16 */
+/* Those of side 32 are for float32 alone. */
+static inline uint32_t cuda_sides(const tfr_operand *operand)
+{
+    return operand->dtype == TFR_DTYPE_F32 ? CUDA_ALL_TILES : CUDA_MOST_TILES;
+}
+typedef struct cuda_sums {
+    int64_t M, N, K, outer;
+    bool may_split; /* blocks may divide a sum among them */
+    uint32_t sides; /* bit k: tiles number k may be used */
+} cuda_sums;
+typedef struct cuda_tiles {
+    int32_t which; /* tiles */
+    uint32_t threads;
+    uint64_t blocks;
+    tfr_tiling tiling;
+} cuda_tiles;
+cuda_tiles cuda_choose_tiles(const cuda_chip *chip, const cuda_sums *what);
+
+/* plan_product.c: the kernel that adds the slabs of p->tiling.splits to the call's output. */
+void cuda_add_slabs(const tfr_call *call, const tfr_product *p, uint32_t bias, cuda_plan *plan);
 
 /* plan_product.c: a times b to the output of the call. A vector a is [1 K], a vector b [K 1]; what
  * is in front are matrices, which broadcast. */

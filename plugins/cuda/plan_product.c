@@ -5,29 +5,53 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Tiles of 64 x 64 where they keep the chip busy, else of 32 x 32. */
-static void plan_product(const cuda_chip *chip, const tfr_call *call, const tfr_product *p,
-                         tfr_answer *answer, cuda_plan *plan)
+void cuda_add_slabs(const tfr_call *call, const tfr_product *p, uint32_t bias, cuda_plan *plan)
 {
-    static cuda_names large = {CUDA_FLOATS("matmul_64_")}, small = {CUDA_FLOATS("matmul_32_")};
-    const int64_t tiles = (int64_t)((p->M + 63) / 64) * ((p->N + 63) / 64) * p->batch.n;
-    const bool is_large = tiles >= chip->multiprocessors;
-    const int64_t side = is_large ? 64 : 32;
-    const char *kernel = cuda_pick_input(is_large ? large : small, call, answer);
-    cuda_step *step;
+    static cuda_names names = {CUDA_FLOATS("matmul_add_")};
+    const uint64_t n = (uint64_t)p->M * (uint64_t)p->N * (uint64_t)p->batch.n;
+    cuda_step *step =
+        cuda_plan_add(plan, names[tfr_call_output(call, 0)->dtype], (n + 31) / 32, 256);
 
-    if (!kernel || (int64_t)p->M * p->N * p->batch.n == 0)
-        return;
-    step = cuda_plan_add(
-        plan, kernel,
-        (uint64_t)((p->M + side - 1) / side * ((p->N + side - 1) / side) * p->batch.n),
-        is_large ? 256 : 64);
-    cuda_step_operand(plan, step, 0);
-    cuda_step_operand(plan, step, 1);
-    /* with beta 0 an addend does not count, be it NaN */
-    cuda_step_operand(plan, step, p->beta != 0 ? cuda_input_or_none(call, 2) : CUDA_NO_OPERAND);
+    cuda_step_workspace(plan, step, 0);
+    cuda_step_operand(plan, step, bias);
     cuda_step_operand(plan, step, call->n_inputs);
     cuda_step_bytes(plan, step, p, sizeof *p);
+}
+
+static void plan_product(const cuda_chip *chip, const tfr_call *call, tfr_product *p,
+                         tfr_answer *answer, cuda_plan *plan)
+{
+    static cuda_names names[CUDA_TILES] = {{CUDA_FLOATS("matmul_64_")},
+                                           {[TFR_DTYPE_F32] = "matmul_32_f32"},
+                                           {CUDA_FLOATS("matmul_16_")}};
+    const cuda_sums sums = {p->M,       p->N, p->K,
+                            p->batch.n, true, cuda_sides(tfr_call_input(call, 0))};
+    /* with beta 0 an addend does not count, be it NaN */
+    const uint32_t bias = p->beta != 0 ? cuda_input_or_none(call, 2) : CUDA_NO_OPERAND;
+    cuda_tiles tiles;
+    cuda_step *step;
+
+    if (!cuda_pick_input(names[0], call, answer) || sums.M * sums.N * sums.outer == 0)
+        return;
+    tiles = cuda_choose_tiles(chip, &sums);
+    p->tiling = tiles.tiling;
+    step = cuda_plan_add(plan, names[tiles.which][tfr_call_input(call, 0)->dtype], tiles.blocks,
+                         tiles.threads);
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, 1);
+    cuda_step_operand(plan, step, bias);
+    cuda_step_operand(plan, step, call->n_inputs);
+    if (p->tiling.splits > 1) {
+        answer->workspace_bytes = (uint64_t)p->tiling.splits * (uint64_t)sums.M * (uint64_t)sums.N *
+                                  (uint64_t)sums.outer * sizeof(float);
+        cuda_step_workspace(plan, step, 0);
+        cuda_step_bytes(plan, step, p, sizeof *p);
+        cuda_add_slabs(call, p, bias, plan);
+        step = plan ? &plan->steps[plan->n_steps - 1] : NULL;
+    } else {
+        cuda_step_operand(plan, step, CUDA_NO_OPERAND);
+        cuda_step_bytes(plan, step, p, sizeof *p);
+    }
     cuda_mark_relu(plan, step, sizeof *p, offsetof(tfr_product, relu));
 }
 

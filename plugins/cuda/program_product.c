@@ -333,7 +333,7 @@ static void set_relu(cuda_plan *plan)
 {
     const int32_t one = 1;
 
-    memcpy(plan->steps[0].bytes + plan->relu_at, &one, sizeof one);
+    memcpy(plan->steps[plan->relu_step].bytes + plan->relu_at, &one, sizeof one);
 }
 
 int32_t cuda_end_make(tfr_plugin_device *device, const cuda_numbering *numbers, int32_t number,

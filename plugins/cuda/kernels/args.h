@@ -64,6 +64,15 @@ typedef struct tfr_window_divisors {
 } tfr_window_divisors;
 
 /*
+ * How tiles of a product are computed (tile.h): `across` of them, `down` and of `outer` products,
+ * parts in all; by 1 << teams_shift teams each, and in splits of split_k steps of the sum.
+ */
+typedef struct tfr_tiling {
+    int32_t teams_shift, splits, split_k, parts;
+    tfr_divisor across, down, outer;
+} tfr_tiling;
+
+/*
  * C[b] = alpha * A[b] * B[b] + beta * bias, row-major C [M, N]; A is read at
  * a + m * a_row + k * a_column, B at b + k * b_row + n * b_column.
  */
@@ -74,16 +83,17 @@ typedef struct tfr_product {
     int32_t relu; /* at the end */
     float alpha, beta;
     tfr_walk batch; /* operands 0: A, 1: B */
+    tfr_tiling tiling;
 } tfr_product;
 
 /* A convolution of x [N, C, x0, x1] with w [M, C / groups, k0, k1] to y [N, M, y0, y1]. */
 typedef struct tfr_conv {
     int32_t batch, channels, filters; /* N; C / groups; M / groups */
     int32_t groups;
-    int32_t splits; /* of the sum of the filter's gradient */
-    int32_t relu;   /* at the end of the forward one */
+    int32_t relu; /* at the end of the forward one */
     tfr_window window;
     tfr_divisor y_plane, y_row, x_plane, x_row, taps, kernel_row, filters_d, stride[2];
+    tfr_tiling tiling;
 } tfr_conv;
 
 /*

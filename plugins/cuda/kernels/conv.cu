@@ -6,30 +6,43 @@
  *   forward  Y [filters, batch * y] = W [filters, channels * taps] * windows
  *   input   dX [channels, batch * x] = W' [channels, filters * taps] * windows of dY
  *   filter  dW [filters, channels * taps] = dY [filters, batch * y] * windows'; its long sum is cut
- *           into splits, whose slabs reduce_f32 adds in their order, so that the bits are the same
- *           in each run
+ *           into splits, whose slabs matmul_add_f32 adds
  *
- * Block number: tiles across, tiles down, group, split.
+ * Their names have the side of the tiles.
  */
 #include "conv.h"
-#include "tile.h"
 
 namespace conv
 {
 
-/* The element of x under a tap of the window at a place of y, or 0 in the padding. */
+/* Element n of windows over x lies at its tap, and at its place's. */
 template <class T>
-__device__ inline float under(TFR_PTR(const T) x, const tfr_conv &c, int group, const place &p,
-                              const tap &t)
+__device__ inline float under(TFR_PTR(const T) x, const tfr_window &w, const tfr_spot &a,
+                              const tfr_spot &b)
+{
+    if ((unsigned)(a.row + b.row) >= (unsigned)w.x[0] ||
+        (unsigned)(a.across + b.across) >= (unsigned)w.x[1])
+        return 0;
+    return tfr_load(x[a.b + b.b]);
+}
+
+__device__ inline tfr_spot spot_of_tap(int k, const tfr_conv &c)
 {
     const tfr_window &w = c.window;
-    const int row = p.row * w.stride[0] + t.row * w.dilation[0] - w.pad[0];
-    const int across = p.across * w.stride[1] + t.across * w.dilation[1] - w.pad[1];
+    const tap t = tap_of(k, c);
+    const int row = t.row * w.dilation[0], across = t.across * w.dilation[1];
+    return {k, t.channel * (int)c.x_plane.d + row * w.x[1] + across, row, across};
+}
 
-    if (row < 0 || row >= w.x[0] || across < 0 || across >= w.x[1])
-        return 0;
-    return tfr_load(x[((p.sample * c.groups + group) * c.channels + t.channel) * w.x[0] * w.x[1] +
-                      row * w.x[1] + across]);
+/* Its a: where the place is in planes of y, of the group's filter 0. */
+__device__ inline tfr_spot spot_of_place(int n, const tfr_conv &c, int group)
+{
+    const tfr_window &w = c.window;
+    const place p = place_of(n, c.y_plane, c.y_row);
+    const int row = p.row * w.stride[0] - w.pad[0], across = p.across * w.stride[1] - w.pad[1];
+    const int number = p.sample * c.groups + group;
+    return {(number * c.filters - p.sample) * (int)c.y_plane.d + n,
+            number * c.channels * (int)c.x_plane.d + row * w.x[1] + across, row, across};
 }
 
 template <class T> struct forward {
@@ -38,30 +51,39 @@ template <class T> struct forward {
     TFR_PTR(const T) w;
     TFR_PTR(const T) bias;
     TFR_PTR(T) y;
-    int group, M, N, k_begin, k_end;
-    static constexpr bool a_by_k = true;
+    int group, M, N, a_row;
+    static constexpr bool a_by_k = true, b_by_k = false, has_table = true, has_columns = false;
 
-    __device__ place at(int n) const
+    __device__ tfr_spot step(int k) const
     {
-        return place_of(n, c.y_plane, c.y_row);
+        tfr_spot s = spot_of_tap(k, c);
+        s.a += group * M * a_row;
+        return s;
     }
-    __device__ float a(int m, int k) const
+    __device__ tfr_spot column(int n) const
     {
-        return tfr_load(w[(group * M + m) * k_end + k]);
+        return spot_of_place(n, c, group);
     }
-    __device__ float b(const place &p, int k) const
+    __device__ float a(int at) const
     {
-        return under(x, c, group, p, tap_of(k, c));
+        return tfr_load(w[at]);
     }
-    __device__ void put(int m, int n, float sum) const
+    __device__ float b(const tfr_spot &column, const tfr_spot &step) const
     {
-        const int sample = tfr_divide(n, c.y_plane), filter = group * M + m;
+        return under(x, c.window, column, step);
+    }
+    __device__ int out(int n) const
+    {
+        const int sample = tfr_divide(n, c.y_plane);
+        return ((sample * c.groups + group) * M - sample) * (int)c.y_plane.d + n;
+    }
+    __device__ void put(int out, int m, int, float sum) const
+    {
         if (bias)
-            sum += tfr_load(bias[filter]);
+            sum += tfr_load(bias[group * M + m]);
         if (c.relu)
             sum = sum < 0 ? 0 : sum;
-        y[(sample * c.groups * M + filter) * (int)c.y_plane.d + n - sample * (int)c.y_plane.d] =
-            tfr_store<T>::of(sum);
+        y[out + m * (int)c.y_plane.d] = tfr_store<T>::of(sum);
     }
 };
 
@@ -70,86 +92,97 @@ template <class T> struct filter {
     TFR_PTR(const T) dy;
     TFR_PTR(const T) x;
     TFR_PTR(float) slab;
-    int group, M, N, k_begin, k_end;
-    static constexpr bool a_by_k = true;
+    int group, M, N, a_row;
+    static constexpr bool a_by_k = true, b_by_k = true, has_table = true, has_columns = true;
 
-    __device__ tap at(int n) const
+    __device__ tfr_spot step(int k) const
     {
-        return tap_of(n, c);
+        return spot_of_place(k, c, group);
     }
-    __device__ float a(int m, int k) const
+    __device__ tfr_spot column(int n) const
     {
-        const int sample = tfr_divide(k, c.y_plane);
-        return tfr_load(dy[((sample * c.groups + group) * M + m) * (int)c.y_plane.d + k -
-                           sample * (int)c.y_plane.d]);
+        return spot_of_tap(n, c);
     }
-    __device__ float b(const tap &t, int k) const
+    __device__ float a(int at) const
     {
-        return under(x, c, group, place_of(k, c.y_plane, c.y_row), t);
+        return tfr_load(dy[at]);
     }
-    __device__ void put(int m, int n, float sum) const
+    __device__ float b(const tfr_spot &column, const tfr_spot &step) const
     {
-        slab[(group * M + m) * N + n] = sum;
+        return under(x, c.window, column, step);
+    }
+    __device__ int out(int n) const
+    {
+        return group * M * N + n;
+    }
+    __device__ void put(int out, int m, int, float sum) const
+    {
+        slab[out + m * N] = sum;
     }
 };
 
-template <class T>
+template <class T, int S>
 __device__ inline void run_forward(TFR_PTR(const T) x, TFR_PTR(const T) w, TFR_PTR(const T) bias,
                                    TFR_PTR(T) y, const tfr_conv &c)
 {
-    const int M = c.filters, N = c.batch * (int)c.y_plane.d;
-    const int across = (N + 63) / 64, down = (M + 63) / 64, number = (int)blockIdx.x;
-    const forward<T> o = {c, x, w, bias, y, number / across / down, M, N, 0,
-                          c.channels * (int)c.taps.d};
-    tfr_tile<64>(o, number / across % down, number % across);
+    const int K = c.channels * (int)c.taps.d;
+    const tfr_part p = tfr_part_of<S>(c.tiling, K);
+    const forward<T> o = {c, x, w, bias, y, p.outer, c.filters, c.batch * (int)c.y_plane.d, K};
+    tfr_tile<S>(o, p, c.tiling);
 }
 
-template <class T>
+template <class T, int S>
 __device__ inline void run_input(TFR_PTR(const T) dy, TFR_PTR(const T) w, TFR_PTR(T) dx,
                                  const tfr_conv &c)
 {
-    const int M = c.channels, N = c.batch * (int)c.x_plane.d;
-    const int across = (N + 63) / 64, down = (M + 63) / 64, number = (int)blockIdx.x;
-    const input<T> o = {c, dy, w, dx, number / across / down, M, N, 0, c.filters * (int)c.taps.d};
-    tfr_tile<64>(o, number / across % down, number % across);
+    const tfr_part p = tfr_part_of<S>(c.tiling, c.filters * (int)c.taps.d);
+    const input<T> o = {
+        c, dy, w, dx, p.outer, c.channels, c.batch * (int)c.x_plane.d, (int)c.taps.d};
+    tfr_tile<S>(o, p, c.tiling);
 }
 
-template <class T>
+template <class T, int S>
 __device__ inline void run_filter(TFR_PTR(const T) dy, TFR_PTR(const T) x, TFR_PTR(float) slabs,
                                   const tfr_conv &c)
 {
-    const int M = c.filters, N = c.channels * (int)c.taps.d, K = c.batch * (int)c.y_plane.d;
-    const int across = (N + 63) / 64, down = (M + 63) / 64, number = (int)blockIdx.x;
-    const int group = number / across / down % c.groups;
-    const int split = number / across / down / c.groups;
-    const int part = ((K + c.splits - 1) / c.splits + TFR_TILE_K - 1) / TFR_TILE_K * TFR_TILE_K;
-    const int begin = split * part < K ? split * part : K;
-    const filter<T> o = {c, dy, x, slabs + (int64_t)split * c.groups * M * N, group, M, N, begin,
-                         K - begin < part ? K : begin + part};
-    tfr_tile<64>(o, number / across % down, number % across);
+    const int M = c.filters, N = c.channels * (int)c.taps.d;
+    const tfr_part p = tfr_part_of<S>(c.tiling, c.batch * (int)c.y_plane.d);
+    const filter<T> o = {c,       dy, x, slabs + (int64_t)p.split * c.groups * M * N,
+                         p.outer, M,  N, (int)c.y_plane.d};
+    tfr_tile<S>(o, p, c.tiling);
 }
 
 } // namespace conv
 
-#define CONV(type, T)                                                                              \
-    TFR_GLOBAL(conv_##type, 256,                                                                   \
-               (TFR_PTR(const T) x, TFR_PTR(const T) w, TFR_PTR(const T) bias, TFR_PTR(T) y,       \
-                tfr_conv c))                                                                       \
+#define CONV(type, T, S)                                                                           \
+    TFR_GLOBAL(                                                                                    \
+        conv_##S##_##type, tfr_shape<S>::threads,                                                  \
+        (TFR_PTR(const T) x, TFR_PTR(const T) w, TFR_PTR(const T) bias, TFR_PTR(T) y, tfr_conv c)) \
     {                                                                                              \
-        conv::run_forward<T>(x, w, bias, y, c);                                                    \
+        conv::run_forward<T, S>(x, w, bias, y, c);                                                 \
     }                                                                                              \
-    TFR_GLOBAL(conv_grad_input_##type, 256,                                                        \
+    TFR_GLOBAL(conv_grad_input_##S##_##type, tfr_shape<S>::threads,                                \
                (TFR_PTR(const T) dy, TFR_PTR(const T) w, TFR_PTR(T) dx, tfr_conv c))               \
     {                                                                                              \
-        conv::run_input<T>(dy, w, dx, c);                                                          \
+        conv::run_input<T, S>(dy, w, dx, c);                                                       \
     }
+#define CONV_GRAD_FILTER(S)                                                                        \
+    TFR_GLOBAL(                                                                                    \
+        conv_grad_filter_##S##_f32, tfr_shape<S>::threads,                                         \
+        (TFR_PTR(const float) dy, TFR_PTR(const float) x, TFR_PTR(float) slabs, tfr_conv c))       \
+    {                                                                                              \
+        conv::run_filter<float, S>(dy, x, slabs, c);                                               \
+    }
+#define CONVS(S)                                                                                   \
+    CONV(f32, float, S)                                                                            \
+    CONV(f16, tfr_f16, S)                                                                          \
+    CONV(bf16, tfr_bf16, S)                                                                        \
+    CONV_GRAD_FILTER(S)
 
-CONV(f32, float)
-CONV(f16, tfr_f16)
-CONV(bf16, tfr_bf16)
-TFR_GLOBAL(conv_grad_filter_f32, 256,
-           (TFR_PTR(const float) dy, TFR_PTR(const float) x, TFR_PTR(float) slabs, tfr_conv c))
-{
-    conv::run_filter<float>(dy, x, slabs, c);
-}
+CONVS(64)
+CONV(f32, float, 32)
+CONV_GRAD_FILTER(32)
+CONVS(16)
+#undef CONVS
+#undef CONV_GRAD_FILTER
 #undef CONV

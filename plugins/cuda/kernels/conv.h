@@ -4,12 +4,12 @@
 #ifndef TFR_CUDA_CONV_H
 #define TFR_CUDA_CONV_H
 
-#include "index.h"
+#include "tile.h"
 
 namespace conv
 {
 
-/* What an element of a column has in common: the sample, and the place in its plane. */
+/* A sample, and a place in its plane. */
 struct place {
     int sample, row, across;
 };
@@ -53,36 +53,43 @@ template <class T> struct input {
     TFR_PTR(const T) dy;
     TFR_PTR(const T) w;
     TFR_PTR(T) dx;
-    int group, M, N, k_begin, k_end;
-    static constexpr bool a_by_k = false;
+    int group, M, N, a_row;
+    static constexpr bool a_by_k = false, b_by_k = false, has_table = true, has_columns = false;
 
-    __device__ place at(int n) const
+    __device__ tfr_spot step(int k) const
     {
-        return place_of(n, c.x_plane, c.x_row);
+        const tap t = tap_of(k, c);
+        return {((group * c.filters + t.channel) * M - t.channel) * (int)c.taps.d + k,
+                t.channel * (int)c.y_plane.d, -t.row * c.window.dilation[0],
+                -t.across * c.window.dilation[1]};
     }
-    __device__ float a(int m, int k) const
+    __device__ tfr_spot column(int n) const
     {
-        const int filter = tfr_divide(k, c.taps), t = k - filter * (int)c.taps.d;
-        return tfr_load(w[((group * c.filters + filter) * M + m) * (int)c.taps.d + t]);
+        const place p = place_of(n, c.x_plane, c.x_row);
+        return {0, (p.sample * c.groups + group) * c.filters * (int)c.y_plane.d,
+                p.row + c.window.pad[0], p.across + c.window.pad[1]};
     }
-    __device__ float b(const place &p, int k) const
+    __device__ float a(int at) const
+    {
+        return tfr_load(w[at]);
+    }
+    __device__ float b(const tfr_spot &column, const tfr_spot &step) const
     {
         const tfr_window &v = c.window;
-        const tap t = tap_of(k, c);
-        const int row = window_at(p.row + v.pad[0] - t.row * v.dilation[0], c.stride[0], v.y[0]);
-        const int across =
-            window_at(p.across + v.pad[1] - t.across * v.dilation[1], c.stride[1], v.y[1]);
+        const int row = window_at(column.row + step.row, c.stride[0], v.y[0]);
+        const int across = window_at(column.across + step.across, c.stride[1], v.y[1]);
         if (row < 0 || across < 0)
             return 0;
-        return tfr_load(
-            dy[((p.sample * c.groups + group) * c.filters + t.channel) * (int)c.y_plane.d +
-               row * v.y[1] + across]);
+        return tfr_load(dy[column.b + step.b + row * v.y[1] + across]);
     }
-    __device__ void put(int m, int n, float sum) const
+    __device__ int out(int n) const
     {
         const int sample = tfr_divide(n, c.x_plane);
-        dx[((sample * c.groups + group) * M + m) * (int)c.x_plane.d + n -
-           sample * (int)c.x_plane.d] = tfr_store<T>::of(sum);
+        return ((sample * c.groups + group) * M - sample) * (int)c.x_plane.d + n;
+    }
+    __device__ void put(int out, int m, int, float sum) const
+    {
+        dx[out + m * (int)c.x_plane.d] = tfr_store<T>::of(sum);
     }
 };
 

@@ -31,6 +31,14 @@
 #define TFR_NO_UNROLL
 #endif
 
+/* For the threads of a TFR_GLOBAL: better few blocks on a multiprocessor than registers in memory.
+ */
+#ifdef __CUDACC__
+#define TFR_MORE_REGISTERS(threads) threads, 1
+#else
+#define TFR_MORE_REGISTERS(threads) threads
+#endif
+
 /* ---- 16-bit floats: storage alone, arithmetic is float's ---- */
 
 struct tfr_f16 {

@@ -24,6 +24,7 @@ tfr_cuda_families = \
 	plugins/cuda/plan_scan.c \
 	plugins/cuda/plan_scatter.c \
 	plugins/cuda/plan_solve.c \
+	plugins/cuda/plan_tile.c \
 	plugins/cuda/plan_variadic.c \
 	$(NULL)
 tfr_cuda_units = \
