@@ -10,6 +10,7 @@
 
 #include <tfrun/fail.h>
 
+#include "chain.h"
 #include "contest.h"
 #include "peer.h"
 #include "product.h"
@@ -77,6 +78,36 @@ static tfr_status add_ours(bench_contest *contest, bench_ours *o, const data *d,
     c->user = o;
     c->elsewhere = !bench_on_host(contest->options->runtime, device);
     c->error = bench_product_error(&d->product, tfr_tensor_data(o->c));
+    return TFR_OK;
+}
+
+static tfr_status run_chain(void *user, tfr_err *err)
+{
+    bench_chain *chain = user;
+    return tfr_binding_run(chain->binding, err);
+}
+
+/* On a device elsewhere: products whose matrices are there already. */
+static tfr_status add_chain(bench_contest *contest, bench_chain *chain, int64_t n, tfr_err *err)
+{
+    const bench_options *options = contest->options;
+    char who[48], mode[32];
+    bench_contender *c;
+    tfr_status status;
+    if (bench_on_host(options->runtime, options->device))
+        return TFR_OK;
+    status = bench_chain_init(chain, options->runtime, options->device, options->math_mode, n, err);
+    if (status)
+        return status;
+    snprintf(who, sizeof who, "%s there", bench_ours_name(options->math_mode, mode, sizeof mode));
+    if (!(c = bench_contest_add(contest, who)))
+        return tfr_fail(err, TFR_ELIMIT, "more than %d contenders", BENCH_MAX_CONTENDERS);
+    snprintf(c->note, sizeof c->note, "%u behind each other, of matrices that lie there",
+             chain->n_products);
+    c->run = run_chain;
+    c->user = chain;
+    c->n_inner = chain->n_products;
+    c->elsewhere = true;
     return TFR_OK;
 }
 
@@ -176,6 +207,7 @@ static tfr_status measure(const bench_options *options, int64_t n, bench_report 
 {
     bench_contest contest = {.options = options, .report = report};
     bench_ours ours = {0}, strict = {0}, gpus[4] = {{0}};
+    bench_chain chain = {0};
     uint32_t n_gpus = 0;
     char who[48];
     data d = {.a = NULL};
@@ -185,6 +217,8 @@ static tfr_status measure(const bench_options *options, int64_t n, bench_report 
     if (!status)
         status = add_ours(&contest, &ours, &d, options->device, options->math_mode,
                           bench_ours_name(options->math_mode, who, sizeof who), err);
+    if (!status)
+        status = add_chain(&contest, &chain, n, err);
     if (!status && options->math_mode)
         status = add_ours(&contest, &strict, &d, options->device, NULL, "tfrun strict", err);
     if (!status) {
@@ -213,6 +247,7 @@ static tfr_status measure(const bench_options *options, int64_t n, bench_report 
     bench_contest_finish(&contest);
     bench_ours_finish(&ours);
     bench_ours_finish(&strict);
+    bench_chain_finish(&chain);
     for (uint32_t i = 0; i < n_gpus; i++)
         bench_ours_finish(&gpus[i]);
     free(d.a);

@@ -8,6 +8,8 @@ tfrun_SOURCES += \
 	bench/bench_model.c \
 	bench/bench_startup.c \
 	bench/bench_train.c \
+	bench/chain.c \
+	bench/chain.h \
 	bench/child.c \
 	bench/child.h \
 	bench/cnn_list.c \
