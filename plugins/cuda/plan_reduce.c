@@ -5,8 +5,9 @@
 #include <string.h>
 
 enum {
-    SHORT_SUM = 32,  /* elements that one thread adds */
-    WARP_LANE = 1024 /* elements that one warp normalizes */
+    SHORT_SUM = 32,    /* elements that one thread adds */
+    WARP_LANE = 1024,  /* elements that one warp normalizes */
+    FEW_SAMPLES = 1024 /* whose losses one block adds, and each block their weights */
 };
 
 #define NAME(op) #op,
@@ -342,6 +343,8 @@ CUDA_FAMILY(cuda_loss)
     const tfr_operand *x = tfr_call_input(call, 0);
     const tfr_loss l = loss_of(call, x);
     const int64_t n = (int64_t)l.outer * l.inner;
+    const bool has_parts = l.reduction && n > FEW_SAMPLES;
+    const uint32_t threads = l.reduction && !has_parts ? 256 : 128;
     const char *kernel;
     cuda_step *step;
 
@@ -350,20 +353,23 @@ CUDA_FAMILY(cuda_loss)
     kernel = cuda_pick(names, tfr_call_input(call, 1), 1, answer);
     if (!kernel)
         return;
-    if (l.reduction)
+    if (has_parts)
         answer->workspace_bytes = (uint64_t)n * 2 * sizeof(float);
-    step = n ? cuda_plan_add(plan, kernel, cuda_blocks(chip, n, 128), 128) : NULL;
+    if (l.reduction && !has_parts) /* also of no samples */
+        step = cuda_plan_add(plan, kernel, 1, threads);
+    else
+        step = n ? cuda_plan_add(plan, kernel, cuda_blocks(chip, n, threads), threads) : NULL;
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, 1);
     cuda_step_operand(plan, step, cuda_input_or_none(call, 2));
     cuda_step_operand(plan, step, call->n_inputs);
     cuda_step_operand(plan, step, cuda_output_or_none(call, 1));
-    if (l.reduction)
+    if (has_parts)
         cuda_step_workspace(plan, step, 0);
     else
         cuda_step_operand(plan, step, CUDA_NO_OPERAND);
     cuda_step_bytes(plan, step, &l, sizeof l);
-    if (!l.reduction)
+    if (!has_parts)
         return;
     step = cuda_plan_add(plan, "loss_sum", 1, 256);
     cuda_step_workspace(plan, step, 0);
@@ -379,6 +385,7 @@ CUDA_FAMILY(cuda_loss_grad)
     const tfr_operand *dx = tfr_call_output(call, 0);
     const tfr_loss l = loss_of(call, dx);
     const int64_t n = tfr_operand_elements(dx);
+    const bool has_total = l.reduction == 2 && (int64_t)l.outer * l.inner > FEW_SAMPLES;
     const char *kernel;
     cuda_step *step;
     uint32_t i;
@@ -388,10 +395,11 @@ CUDA_FAMILY(cuda_loss_grad)
     kernel = cuda_pick(names, tfr_call_input(call, 2), 2, answer);
     if (!kernel)
         return;
-    answer->workspace_bytes = sizeof(float);
+    if (has_total)
+        answer->workspace_bytes = sizeof(float);
     if (n == 0)
         return;
-    if (l.reduction == 2) {
+    if (has_total) {
         step = cuda_plan_add(plan, weigh[tfr_call_input(call, 2)->dtype], 1, 256);
         cuda_step_operand(plan, step, 2);
         cuda_step_operand(plan, step, cuda_input_or_none(call, 3));
@@ -401,7 +409,10 @@ CUDA_FAMILY(cuda_loss_grad)
     step = cuda_plan_add(plan, kernel, cuda_blocks(chip, n, 256), 256);
     for (i = 0; i < 4; i++)
         cuda_step_operand(plan, step, cuda_input_or_none(call, i));
-    cuda_step_workspace(plan, step, 0);
+    if (has_total)
+        cuda_step_workspace(plan, step, 0);
+    else
+        cuda_step_operand(plan, step, CUDA_NO_OPERAND);
     cuda_step_operand(plan, step, call->n_inputs);
     cuda_step_bytes(plan, step, &l, sizeof l);
 }
