@@ -45,6 +45,49 @@ static uint32_t reducing_threads(const cuda_chip *chip, int64_t n, int64_t each)
 }
 
 /*
+ * Long sums whose neighbours belong to other ones, in two launches: of parts by blocks that read
+ * neighbours, and of these by threads. False: these are others.
+ */
+static bool plan_columns(const cuda_chip *chip, const tfr_call *call, const tfr_reducing *r,
+                         tfr_answer *answer, cuda_plan *plan)
+{
+    const tfr_walk *kept = &r->kept, *reduced = &r->reduced;
+    const bool has_columns = kept->rank == 0 || kept->strides[0][kept->rank - 1] == 1;
+    const int64_t groups = (kept->n + 31) / 32, blocks = 2 * (int64_t)chip->multiprocessors;
+    const int64_t most = blocks / groups < 32 ? blocks / groups : 32;
+    const int64_t part = most ? (reduced->n + most - 1) / most : 0;
+    tfr_reducing rest = *r;
+    int64_t splits;
+    cuda_step *step;
+
+    if (tfr_call_input(call, 0)->dtype != TFR_DTYPE_F32 ||
+        (r->op != TFR_FN_ReduceSum && r->op != TFR_FN_ReduceMean) || !has_columns || kept->n < 8 ||
+        reduced->rank > 2 || reduced->n < 4096 || most < 2 ||
+        (reduced->rank < 2 && reduced->strides[0][0] == 1))
+        return false;
+    splits = (reduced->n + part - 1) / part;
+    answer->workspace_bytes = (uint64_t)(splits * kept->n) * sizeof(float);
+    step = cuda_plan_add(plan, "reduce_column_f32", (uint64_t)(groups * splits), 1024);
+    cuda_step_operand(plan, step, 0);
+    cuda_step_workspace(plan, step, 0);
+    cuda_step_bytes(plan, step, r, sizeof *r);
+    cuda_step_int(plan, step, (int32_t)groups);
+    cuda_step_int(plan, step, (int32_t)part);
+    memset(&rest.kept, 0, sizeof rest.kept);
+    memset(&rest.reduced, 0, sizeof rest.reduced);
+    rest.kept.n = kept->n;
+    rest.reduced.n = (int32_t)splits;
+    rest.reduced.rank = 1;
+    rest.reduced.dims[0] = cuda_divisor(splits);
+    rest.reduced.strides[0][0] = kept->n;
+    step = cuda_plan_add(plan, "reduce_thread_f32", cuda_blocks(chip, kept->n, 32), 32);
+    cuda_step_workspace(plan, step, 0);
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, &rest, sizeof rest);
+    return true;
+}
+
+/*
  * Reduces the axes whose bit is set. With the channels last neighbours belong to other sums, so
  * that a thread has one where there are many.
  */
@@ -77,6 +120,8 @@ static void plan_reduction(const cuda_chip *chip, const tfr_call *call, uint32_t
     }
     r.op = op;
     r.scale = 1 / (float)r.reduced.n;
+    if (r.kept.n && plan_columns(chip, call, &r, answer, plan))
+        return;
     is_by_thread = r.reduced.n <= SHORT_SUM ||
                    (cuda_is_last(plan, 0) && cuda_sums_by_thread(chip, r.kept.n, r.reduced.n));
     if (op == TFR_FN_ReduceLogSumExp)

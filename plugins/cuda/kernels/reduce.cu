@@ -77,16 +77,16 @@ struct deep {
     }
 };
 
-/* The fold of elements begin, begin + step and so on; there is one. `some` are asked for before the
- * first is waited for. */
+/* The fold of elements begin, begin + step and so on before end; there is one. `some` are asked for
+ * before the first is waited for. */
 template <class fold, class T, class V, int some, class place>
 __device__ inline V part(TFR_PTR(const T) x, const tfr_reducing &r, const place &where, int base,
-                         int begin, int step)
+                         int begin, int step, int end)
 {
     V sum = enter((V)tfr_load(x[base + where.at(begin)]), r.op);
     int j = begin + step;
     TFR_NO_UNROLL
-    for (; some > 1 && j + (some - 1) * step < r.reduced.n; j += some * step) {
+    for (; some > 1 && j + (some - 1) * step < end; j += some * step) {
         T v[some];
         V sums[some];
         TFR_UNROLL
@@ -103,7 +103,7 @@ __device__ inline V part(TFR_PTR(const T) x, const tfr_reducing &r, const place 
         sum = fold::of(sum, sums[0]);
     }
     TFR_NO_UNROLL
-    for (; j < r.reduced.n; j += step)
+    for (; j < end; j += step)
         sum = fold::of(sum, enter((V)tfr_load(x[base + where.at(j)]), r.op));
     return sum;
 }
@@ -112,8 +112,8 @@ __device__ inline V part_of(TFR_PTR(const T) x, const tfr_reducing &r, int base,
                             int step)
 {
     if (r.reduced.rank > 2)
-        return part<fold, T, V, 1>(x, r, deep(r.reduced), base, begin, step);
-    return part<fold, T, V, 8>(x, r, flat(r.reduced), base, begin, step);
+        return part<fold, T, V, 1>(x, r, deep(r.reduced), base, begin, step, r.reduced.n);
+    return part<fold, T, V, 8>(x, r, flat(r.reduced), base, begin, step, r.reduced.n);
 }
 
 /* Threads without an element take the one of thread 0 for a maximum, and the neutral one else. */
@@ -142,6 +142,35 @@ __device__ inline void by_thread(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_red
         tfr_walk_at<1>(r.kept, o, base);
         y[o] = tfr_store<T>::of(leave(part_of<fold, T, V>(x, r, base[0], 0, 1), r));
     }
+}
+
+/*
+ * Long sums whose neighbours in memory belong to other ones, as those of channels that are last: a
+ * block has 32 sums and one of the `splits` of each, `part` elements, which a row of its warps
+ * adds; it leaves them in parts [splits, kept], for by_thread.
+ */
+template <class T, class V>
+__device__ inline void by_column(TFR_PTR(const T) x, TFR_PTR(V) parts, const tfr_reducing &r,
+                                 int groups, int part_n)
+{
+    TFR_SHARED(V, of_rows, 1024);
+    const int split = (int)blockIdx.x / groups, lane = (int)threadIdx.x % 32;
+    const int o = (int)blockIdx.x % groups * 32 + lane, row = (int)threadIdx.x / 32;
+    const int rows = (int)blockDim.x / 32, begin = split * part_n + row;
+    const int end = (split + 1) * part_n < r.reduced.n ? (split + 1) * part_n : r.reduced.n;
+    V sum = 0;
+    if (o < r.kept.n && begin < end) {
+        int base[1];
+        tfr_walk_at<1>(r.kept, o, base);
+        sum = part<tfr_sum, T, V, 8>(x, r, flat(r.reduced), base[0], begin, rows, end);
+    }
+    of_rows[threadIdx.x] = sum;
+    __syncthreads();
+    if (row > 0 || o >= r.kept.n)
+        return;
+    for (int k = 1; k < rows; k++)
+        sum += of_rows[k * 32 + lane];
+    parts[split * r.kept.n + o] = sum;
 }
 
 /* log(sum(exp(x))) = m + log(sum(exp(x - m))) with the maximum m, which cannot overflow. */
@@ -194,7 +223,8 @@ __device__ inline void run(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_reducing 
     }
 }
 
-/* The place of the greatest or smallest element of each lane; a thread a lane. */
+/* The place of the greatest or smallest element of each lane; a thread a lane. It asks for 8
+ * elements before it waits for the first. */
 template <class T>
 __device__ inline void arg(TFR_PTR(const T) x, TFR_PTR(int64_t) y, const tfr_lanes &l, bool least,
                            bool last)
@@ -205,12 +235,19 @@ __device__ inline void arg(TFR_PTR(const T) x, TFR_PTR(int64_t) y, const tfr_lan
         auto best = tfr_load(x[base]);
         int at = 0;
         TFR_NO_UNROLL
-        for (int j = 1; j < l.n; j++) {
-            const auto v = tfr_load(x[base + j * l.inner]);
-            const bool better = (least ? v < best : v > best) || (v != v && best == best);
-            if (better || (last && (v == best || (v != v && best != best)))) {
-                best = v;
-                at = j;
+        for (int j = 1; j < l.n; j += 8) {
+            T some[8];
+            TFR_UNROLL
+            for (int k = 0; k < 8; k++) /* the last one again where there are no more */
+                some[k] = x[base + (j + k < l.n ? j + k : l.n - 1) * l.inner];
+            TFR_UNROLL
+            for (int k = 0; k < 8; k++) {
+                const auto v = tfr_load(some[k]);
+                const bool better = (least ? v < best : v > best) || (v != v && best == best);
+                if (j + k < l.n && (better || (last && (v == best || (v != v && best != best))))) {
+                    best = v;
+                    at = j + k;
+                }
             }
         }
         y[lane] = at;
@@ -245,6 +282,12 @@ __device__ inline void arg(TFR_PTR(const T) x, TFR_PTR(int64_t) y, const tfr_lan
         reduce::arg<T>(x, y, l, least != 0, last != 0);                                            \
     }
 
+TFR_GLOBAL(reduce_column_f32, 1024,
+           (TFR_PTR(const float) x, TFR_PTR(float) parts, tfr_reducing r, int32_t groups,
+            int32_t part))
+{
+    reduce::by_column<float, float>(x, parts, r, groups, part);
+}
 REDUCE(f32, float, float)
 REDUCE(f64, double, double)
 REDUCE(f16, tfr_f16, float)

@@ -36,9 +36,14 @@ __device__ inline void tfr_swap(TFR_PTR(const T) from, TFR_PTR(T) to, int rows, 
     const int64_t base = (int64_t)(number / tiles_across / tiles_down) * rows * columns;
     const int x = (int)threadIdx.x % 32, y = (int)threadIdx.x / 32;
 
-    for (int r = y; r < 32; r += 8)
-        if (down * 32 + r < rows && across * 32 + x < columns)
-            tile[r * 33 + x] = from[base + (int64_t)(down * 32 + r) * columns + across * 32 + x];
+    T some[4] = {}; /* all are asked for before the first is waited for */
+    TFR_UNROLL
+    for (int k = 0; k < 4; k++)
+        if (down * 32 + y + 8 * k < rows && across * 32 + x < columns)
+            some[k] = from[base + (int64_t)(down * 32 + y + 8 * k) * columns + across * 32 + x];
+    TFR_UNROLL
+    for (int k = 0; k < 4; k++)
+        tile[(y + 8 * k) * 33 + x] = some[k];
     __syncthreads();
     for (int c = y; c < 32; c += 8)
         if (across * 32 + c < columns && down * 32 + x < rows)
