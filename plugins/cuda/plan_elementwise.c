@@ -201,17 +201,32 @@ static bool two_step(const char *name, tfr_fused_step *out)
     return out->f.op >= 0 && (op < TFR_FN_BitwiseAnd && op != TFR_FN_Mod);
 }
 
+/* Casts of bytes, of integers and from float32 are those of an input; to float32 they are a step.
+ */
+static bool cast_step(const tfr_operand *x, const tfr_operand *y, tfr_fused_step *out)
+{
+    const bool is_wide = y->dtype == TFR_DTYPE_F64;
+
+    out->kind = TFR_FUSED_CLIP; /* by nothing */
+    if (x->dtype == TFR_DTYPE_F64) {
+        out->f.op = TFR_FUSED_ROUND;
+        return y->dtype == TFR_DTYPE_F32;
+    }
+    if (x->dtype == TFR_DTYPE_I32 || x->dtype == TFR_DTYPE_I64)
+        return is_wide || y->dtype == TFR_DTYPE_F32;
+    return x->dtype == TFR_DTYPE_U8 || x->dtype == TFR_DTYPE_BOOL ||
+           (is_wide && x->dtype == TFR_DTYPE_F32);
+}
+
 bool cuda_fused_step(const tfr_call *call, tfr_fused_step *out)
 {
     const char *name = call->name;
 
     if (call->domain[0])
         return false;
-    if (strcmp(name, "Cast") == 0) {
-        const tfr_operand *x = tfr_call_input(call, 0);
-        out->kind = TFR_FUSED_CLIP; /* by nothing */
-        return x && (x->dtype == TFR_DTYPE_U8 || x->dtype == TFR_DTYPE_BOOL);
-    }
+    if (strcmp(name, "Cast") == 0)
+        return tfr_call_input(call, 0) && tfr_call_output(call, 0) &&
+               cast_step(tfr_call_input(call, 0), tfr_call_output(call, 0), out);
     if (strcmp(name, "Clip") == 0) {
         out->kind = TFR_FUSED_CLIP;
         out->f.mode = (tfr_call_input(call, 1) != NULL) | (tfr_call_input(call, 2) != NULL) << 1;

@@ -152,10 +152,12 @@ static inline bool cuda_is_single(const tfr_operand *o)
     return tfr_operand_elements(o) == 1;
 }
 
-/* The type that a node of a chain is computed in. */
+/* The type that a node of a chain is computed in: of a cast that of the result, unless it rounds
+ * to float32. */
 static inline int32_t cuda_type_of(const tfr_program_node *node)
 {
-    if (strcmp(node->call->name, "Cast") == 0)
+    if (strcmp(node->call->name, "Cast") == 0 &&
+        tfr_call_input(node->call, 0)->dtype != TFR_DTYPE_F64)
         return tfr_call_output(node->call, 0)->dtype;
     return tfr_call_input(node->call, strcmp(node->call->name, "Where") == 0)->dtype;
 }

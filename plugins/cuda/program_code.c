@@ -68,6 +68,22 @@ static bool find_last(const tfr_operand *out, int64_t *inner, int64_t dim)
     return true;
 }
 
+/* Of the values that a cast of the chain reads. */
+static void set_type(writer *w, int32_t number, int32_t dtype)
+{
+    tfr_fused *code = &w->chain->code;
+    const uint32_t type = dtype == TFR_DTYPE_I32   ? TFR_FUSED_I32
+                          : dtype == TFR_DTYPE_I64 ? TFR_FUSED_I64
+                                                   : TFR_FUSED_F32;
+
+    if (dtype == TFR_DTYPE_BOOL || dtype == TFR_DTYPE_U8) {
+        code->byte_inputs |= 1u << number;
+    } else if (dtype != w->chain->dtype) {
+        code->cast_inputs |= 1u << number;
+        code->input_types |= type << 4 * number;
+    }
+}
+
 static uint8_t add_input(writer *w, int32_t value, const tfr_operand *o)
 {
     tfr_fused *code = &w->chain->code;
@@ -81,8 +97,7 @@ static uint8_t add_input(writer *w, int32_t value, const tfr_operand *o)
     if (!tfr_operand_same_dims(o, w->out) && cuda_value_at(w->graph, value)->layout)
         w->is_full = true;
     code->single |= (uint32_t)cuda_is_single(o) << number;
-    code->byte_inputs |= (uint32_t)(o->dtype == TFR_DTYPE_BOOL || o->dtype == TFR_DTYPE_U8)
-                         << number;
+    set_type(w, number, o->dtype);
     if (tfr_operand_same_dims(o, w->out) && !cuda_is_single(o)) {
         const bool is_last = cuda_value_at(w->graph, value)->layout != TFR_LAYOUT_PLAIN;
         code->swapped |= (uint32_t)(value != w->sum && is_last != w->chain->is_last) << number;
@@ -132,6 +147,16 @@ static uint8_t add_constant(writer *w, int32_t value, const tfr_operand *o)
     } else if (o->dtype == TFR_DTYPE_F32) {
         memcpy(&f, o->data, sizeof f);
         step.value = (double)f;
+    } else if (o->dtype == TFR_DTYPE_I32) {
+        int32_t i;
+        memcpy(&i, o->data, sizeof i);
+        step.value = (double)i;
+    } else if (o->dtype == TFR_DTYPE_I64) {
+        int64_t i;
+        memcpy(&i, o->data, sizeof i);
+        step.value = (double)i;
+        /* else it would be rounded twice, to float64 here and to float32 there */
+        w->is_full = w->is_full || i < -(1ll << 53) || i > 1ll << 53;
     } else if (o->dtype == TFR_DTYPE_BOOL || o->dtype == TFR_DTYPE_U8) {
         step.value = *(const unsigned char *)o->data;
     } else {
@@ -186,13 +211,16 @@ static bool is_read_beside(const tfr_program_graph *graph, const cuda_chains *ch
 static void write_output(writer *w, int32_t value)
 {
     tfr_fused *code = &w->chain->code;
-    const bool is_bool = cuda_value_at(w->graph, value)->operand->dtype == TFR_DTYPE_BOOL;
+    const int32_t dtype = cuda_value_at(w->graph, value)->operand->dtype;
+    const bool is_bool = dtype == TFR_DTYPE_BOOL;
+    const bool is_float = dtype == TFR_DTYPE_F32 && w->chain->dtype == TFR_DTYPE_F64;
 
     if (code->n_outputs == TFR_FUSED_OUTPUTS) {
         w->is_full = true;
         return;
     }
     code->bool_outputs |= (uint32_t)is_bool << code->n_outputs;
+    code->float_outputs |= (uint32_t)is_float << code->n_outputs;
     w->chain->outputs[code->n_outputs] = value;
     code->outputs[code->n_outputs++] = find_register(w, value);
 }

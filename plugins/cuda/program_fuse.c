@@ -41,7 +41,7 @@ static bool is_float(int32_t dtype)
 /* The type that input i of the node has to have. */
 static int32_t input_type(const tfr_program_node *node, const tfr_fused_step *step, uint32_t i)
 {
-    if (strcmp(node->call->name, "Cast") == 0) /* of bytes, as cuda_fused_step has seen */
+    if (strcmp(node->call->name, "Cast") == 0) /* as cuda_fused_step has seen */
         return tfr_call_input(node->call, 0)->dtype;
     return is_condition(step, i) ? TFR_DTYPE_BOOL : cuda_type_of(node);
 }

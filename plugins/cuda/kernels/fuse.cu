@@ -61,16 +61,43 @@ __device__ inline pack<B, E> read(const tfr_fused &code, int k, TFR_ALIAS(const 
     return out;
 }
 
-/* The same as elements of the chain's type, which every byte fits. */
+/* Element i of an input of another type. */
+template <class V, class T>
+__device__ inline V read_cast(const tfr_fused &code, int k, TFR_FIELD(T) from, int i)
+{
+    TFR_ALIAS(const int32_t) x32 = TFR_FIELD_AS(const int32_t, from);
+    TFR_ALIAS(const int64_t) x64 = TFR_FIELD_AS(const int64_t, from);
+    TFR_ALIAS(const float) f32 = TFR_FIELD_AS(const float, from);
+    switch (code.input_types >> 4 * k & 15) {
+    case TFR_FUSED_I32:
+        return (V)x32[i];
+    case TFR_FUSED_I64:
+        return (V)x64[i];
+    default:
+        return (V)f32[i];
+    }
+}
+
+/* What is read as elements of the chain's type, which every byte fits. */
 template <class T, class V, int E>
 __device__ inline pack<T, E> read_any(const tfr_fused &code, int k, TFR_FIELD(T) from, int i, int n)
 {
     TFR_ALIAS(const T) x = TFR_FIELD_AS(const T, from);
     TFR_ALIAS(const uint8_t) bytes = TFR_FIELD_AS(const uint8_t, from);
+    pack<T, E> out;
+    if constexpr (sizeof(T) >= sizeof(float))
+        if (code.cast_inputs >> k & 1) {
+            TFR_UNROLL
+            for (int e = 0; e < E; e++) {
+                const int at = i + e < n ? i + e : i;
+                out.v[e] =
+                    read_cast<V, T>(code, k, from, code.single >> k & 1 ? 0 : place(code, k, at));
+            }
+            return out;
+        }
     if (!(code.byte_inputs >> k & 1))
         return read<T, E>(code, k, x, i, n);
     const pack<uint8_t, E> few = read<uint8_t, E>(code, k, bytes, i, n);
-    pack<T, E> out;
     TFR_UNROLL
     for (int e = 0; e < E; e++)
         out.v[e] = tfr_store<T>::of((V)few.v[e]);
@@ -167,6 +194,11 @@ template <class T, class V, int E> struct machine {
             }
             break;
         }
+        case TFR_FUSED_NUMBER(TFR_FUSED_CLIP, TFR_FUSED_ROUND):
+            TFR_UNROLL
+            for (int e = 0; e < E; e++)
+                out.v[e] = (V)(float)a.v[e];
+            break;
         default:
             if (TFR_FUSED_WHAT(word) >= TFR_FUSED_NUMBER(TFR_FUSED_LONG_BINARY, 0))
                 compute_long(to, [&](int e) {
@@ -186,6 +218,7 @@ template <class T, class V, int E> struct machine {
     {
         TFR_ALIAS(T) y = TFR_FIELD_AS(T, to);
         TFR_ALIAS(uint8_t) bytes = TFR_FIELD_AS(uint8_t, to);
+        TFR_ALIAS(float) floats = TFR_FIELD_AS(float, to);
         const value v = at(code.outputs[k]);
         pack<T, E> out;
         TFR_UNROLL
@@ -196,6 +229,11 @@ template <class T, class V, int E> struct machine {
             for (int e = 0; e < E; e++)
                 if (i + e < n)
                     bytes[i + e] = (uint8_t)(v.v[e] != 0);
+        } else if (sizeof(T) == sizeof(double) && code.float_outputs >> k & 1) {
+            TFR_UNROLL
+            for (int e = 0; e < E; e++)
+                if (i + e < n)
+                    floats[i + e] = (float)v.v[e];
         } else if (i + E <= n && tfr_is_aligned(y, sizeof out)) {
             tfr_put_all(y, i, out);
         } else {

@@ -36,10 +36,16 @@ enum {
     TFR_FUSED_BINARY,
     TFR_FUSED_COMPARE,    /* to 1 or 0 */
     TFR_FUSED_WHERE,      /* a ? b : c */
-    TFR_FUSED_CLIP,       /* a between b, if f.mode has bit 0, and c, if it has bit 1 */
+    TFR_FUSED_CLIP,       /* a between b, if f.mode has bit 0, and c, if it has bit 1; of f.op
+                           * TFR_FUSED_ROUND a as a float32 */
     TFR_FUSED_LONG_UNARY, /* these two last */
     TFR_FUSED_LONG_BINARY
 };
+
+enum { TFR_FUSED_ROUND = 1 };
+
+/* Types of inputs, other than the chain's own and bytes. */
+enum { TFR_FUSED_I32, TFR_FUSED_I64, TFR_FUSED_F32 };
 
 /* Register TFR_FUSED_INPUTS + i is what step i makes; those before are the inputs. */
 typedef struct tfr_fused_step {
@@ -67,14 +73,17 @@ typedef struct tfr_fused_repeat {
 typedef struct tfr_fused {
     int32_t n_inputs, n_steps, n_outputs;
     int32_t n_constants; /* first steps of a launch */
-    uint32_t single; /* bit k: input k has one element */
-    uint32_t repeated; /* bit k: it is read by repeats[k] */
+    uint32_t single;     /* bit k: input k has one element */
+    uint32_t repeated;   /* bit k: it is read by repeats[k] */
     /* bit k: it is read as r % row * rows + r / row of each sample where the chain is at r */
     uint32_t swapped;
     int32_t rows;
-    tfr_divisor sample, row; /* elements */
+    tfr_divisor sample, row;            /* elements */
     uint32_t byte_inputs, bool_outputs; /* bit k: bytes; of an output 0 or 1 */
-    uint8_t outputs[TFR_FUSED_OUTPUTS]; /* registers; of a launch slots */
+    /* of float32 and float64: bit k: input k has type input_types >> 4 k & 15; outputs of a chain
+     * of float64 that are float32 */
+    uint32_t cast_inputs, input_types, float_outputs;
+    uint8_t outputs[TFR_FUSED_OUTPUTS];  /* registers; of a launch slots */
     uint32_t words[TFR_FUSED_STEPS + 1]; /* of a launch; the last one is never done */
     tfr_fused_repeat repeats[TFR_FUSED_INPUTS];
     tfr_fused_step steps[TFR_FUSED_STEPS];
