@@ -106,16 +106,31 @@ static tfr_value add_input(tfr__kit *kit, tfr_dataset *d, tfr_value numbers)
                     add_scalar(kit, "data.most", TFR_DTYPE_F32, &most), TFR_DTYPE_NONE);
 }
 
+/* The labels in the type that the loss takes, so that no step casts those of its batch. */
+static tfr_value add_labels(tfr__kit *kit, const tfr_dataset *d)
+{
+    const tfr_shape shape = {.rank = 1, .dims = {d->count}};
+    tfr_tensor *tensor = NULL;
+    tfr_value out = TFR_VALUE_NONE;
+
+    if (kit->status)
+        return out;
+    kit->status = tfr_tensor_create(TFR_DTYPE_I64, &shape, &tensor, kit->err);
+    for (int64_t i = 0; !kit->status && i < d->count; i++)
+        ((int64_t *)tfr_tensor_data(tensor))[i] = d->labels[i];
+    if (!kit->status)
+        kit->status = tfr_graph_add_constant(kit->graph, "data.labels", tensor, &out, kit->err);
+    tfr_tensor_release(tensor);
+    return out;
+}
+
 static tfr_value add_target(tfr__kit *kit, tfr_dataset *d, tfr_value numbers)
 {
-    const tfr_shape none = {.rank = 0};
     tfr_value targets =
-        d->labels ? add_samples(kit, d, "data.labels", TFR_DTYPE_I32, &none, d->labels)
+        d->labels ? add_labels(kit, d)
                   : add_samples(kit, d, "data.targets", TFR_DTYPE_F32, &d->target, d->targets);
 
-    targets = add_node(kit, "data.target", "Gather", targets, numbers, TFR_DTYPE_NONE);
-    return d->labels ? add_node(kit, "data.class", "Cast", targets, TFR_VALUE_NONE, TFR_DTYPE_I64)
-                     : targets;
+    return add_node(kit, "data.target", "Gather", targets, numbers, TFR_DTYPE_NONE);
 }
 
 /* Outputs and updates of the step, which the copy has not. */
