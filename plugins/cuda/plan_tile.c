@@ -11,15 +11,15 @@ typedef struct shape {
     int32_t side, warps, teams, k, issue, resident;
 } shape;
 static const shape shapes[CUDA_TILES] = {
-    {64, 8, 1, 16, 380, 24},
-    {32, 1, 8, 8, 430, 16},
-    {16, 1, 16, 16, 310, 32},
+    {64, 8, 1, 16, 460, 16},
+    {32, 1, 8, 8, 480, 16},
+    {16, 1, 16, 16, 400, 16},
 };
 
 enum {
     MAX_SPLITS = 256,
     MAX_SLABS = 1 << 26 /* elements */,
-    CYCLES_OF_LOAD = 700,
+    CYCLES_OF_LOAD = 900,
     CYCLES_OF_LAUNCH = 3500
 };
 
@@ -59,8 +59,9 @@ static int64_t cycles(const cuda_chip *chip, const shape *s, const cuda_sums *w,
     const int64_t waited = up(busy, s->resident) * (chunks + 1) * CYCLES_OF_LOAD;
     /* 16 bytes a cycle come to a multiprocessor */
     const int64_t read = tiles * 2 * s->side * w->K * 4 / ((int64_t)chip->multiprocessors * 16);
-    int64_t sum = larger(larger(issued, waited), read) + teams * 30 +
-                  s->side * s->side * 20 / (s->warps * teams * 32);
+    /* loads wait while others multiply, but for half of the shorter one */
+    int64_t sum = larger(larger(issued, waited) + (issued < waited ? issued : waited) / 2, read) +
+                  teams * 30 + s->side * s->side * 20 / (s->warps * teams * 32);
 
     if (splits > 1) /* slabs are written and read */
         sum += CYCLES_OF_LAUNCH +

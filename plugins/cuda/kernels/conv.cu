@@ -15,15 +15,14 @@
 namespace conv
 {
 
-/* Element n of windows over x lies at its tap, and at its place's. */
+/* What lies at a tap under a place, 0 in the padding. */
 template <class T>
 __device__ inline float under(TFR_PTR(const T) x, const tfr_window &w, const tfr_spot &a,
-                              const tfr_spot &b)
+                              const tfr_spot &b, bool is_there)
 {
-    if ((unsigned)(a.row + b.row) >= (unsigned)w.x[0] ||
-        (unsigned)(a.across + b.across) >= (unsigned)w.x[1])
-        return 0;
-    return tfr_load(x[a.b + b.b]);
+    const bool is_inside = is_there & ((unsigned)(a.row + b.row) < (unsigned)w.x[0]) &
+                           ((unsigned)(a.across + b.across) < (unsigned)w.x[1]);
+    return is_inside ? tfr_load(x[a.b + b.b]) : 0;
 }
 
 __device__ inline tfr_spot spot_of_tap(int k, const tfr_conv &c)
@@ -68,9 +67,9 @@ template <class T> struct forward {
     {
         return tfr_load(w[at]);
     }
-    __device__ float b(const tfr_spot &column, const tfr_spot &step) const
+    __device__ float b(const tfr_spot &column, const tfr_spot &step, bool is_there) const
     {
-        return under(x, c.window, column, step);
+        return under(x, c.window, column, step, is_there);
     }
     __device__ int out(int n) const
     {
@@ -107,9 +106,9 @@ template <class T> struct filter {
     {
         return tfr_load(dy[at]);
     }
-    __device__ float b(const tfr_spot &column, const tfr_spot &step) const
+    __device__ float b(const tfr_spot &column, const tfr_spot &step, bool is_there) const
     {
-        return under(x, c.window, column, step);
+        return under(x, c.window, column, step, is_there);
     }
     __device__ int out(int n) const
     {
@@ -156,19 +155,19 @@ __device__ inline void run_filter(TFR_PTR(const T) dy, TFR_PTR(const T) x, TFR_P
 
 #define CONV(type, T, S)                                                                           \
     TFR_GLOBAL(                                                                                    \
-        conv_##S##_##type, tfr_shape<S>::threads,                                                  \
+        conv_##S##_##type, TFR_MORE_REGISTERS(tfr_shape<S>::threads),                              \
         (TFR_PTR(const T) x, TFR_PTR(const T) w, TFR_PTR(const T) bias, TFR_PTR(T) y, tfr_conv c)) \
     {                                                                                              \
         conv::run_forward<T, S>(x, w, bias, y, c);                                                 \
     }                                                                                              \
-    TFR_GLOBAL(conv_grad_input_##S##_##type, tfr_shape<S>::threads,                                \
+    TFR_GLOBAL(conv_grad_input_##S##_##type, TFR_MORE_REGISTERS(tfr_shape<S>::threads),            \
                (TFR_PTR(const T) dy, TFR_PTR(const T) w, TFR_PTR(T) dx, tfr_conv c))               \
     {                                                                                              \
         conv::run_input<T, S>(dy, w, dx, c);                                                       \
     }
 #define CONV_GRAD_FILTER(S)                                                                        \
     TFR_GLOBAL(                                                                                    \
-        conv_grad_filter_##S##_f32, tfr_shape<S>::threads,                                         \
+        conv_grad_filter_##S##_f32, TFR_MORE_REGISTERS(tfr_shape<S>::threads),                     \
         (TFR_PTR(const float) dy, TFR_PTR(const float) x, TFR_PTR(float) slabs, tfr_conv c))       \
     {                                                                                              \
         conv::run_filter<float, S>(dy, x, slabs, c);                                               \

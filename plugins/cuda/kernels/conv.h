@@ -38,15 +38,6 @@ __device__ inline tap tap_of(int k, const tfr_conv &c)
     return t;
 }
 
-/* o with o * stride = at, or -1 */
-__device__ inline int window_at(int at, const tfr_divisor &stride, int dim)
-{
-    if (at < 0)
-        return -1;
-    const int o = tfr_divide(at, stride);
-    return o < dim && o * (int)stride.d == at ? o : -1;
-}
-
 /* The product that the gradient of the input is, and a transposed convolution without a bias. */
 template <class T> struct input {
     const tfr_conv &c;
@@ -73,14 +64,16 @@ template <class T> struct input {
     {
         return tfr_load(w[at]);
     }
-    __device__ float b(const tfr_spot &column, const tfr_spot &step) const
+    __device__ float b(const tfr_spot &column, const tfr_spot &step, bool is_there) const
     {
         const tfr_window &v = c.window;
-        const int row = window_at(column.row + step.row, c.stride[0], v.y[0]);
-        const int across = window_at(column.across + step.across, c.stride[1], v.y[1]);
-        if (row < 0 || across < 0)
-            return 0;
-        return tfr_load(dy[column.b + step.b + row * v.y[1] + across]);
+        const int down = column.row + step.row, right = column.across + step.across;
+        const int row = tfr_divide(down, c.stride[0]), across = tfr_divide(right, c.stride[1]);
+        const bool is_met = is_there & (down >= 0) & (row < v.y[0]) & (right >= 0) &
+                            (across < v.y[1]) &
+                            ((unsigned)row * (unsigned)v.stride[0] == (unsigned)down) &
+                            ((unsigned)across * (unsigned)v.stride[1] == (unsigned)right);
+        return is_met ? tfr_load(dy[column.b + step.b + row * v.y[1] + across]) : 0;
     }
     __device__ int out(int n) const
     {

@@ -78,13 +78,13 @@ template <class T> struct operands {
     {
         return tfr_load(w[at]);
     }
-    __device__ float b(const tfr_spot &column, const tfr_spot &step) const
+    __device__ float b(const tfr_spot &column, const tfr_spot &step, bool is_there) const
     {
         const tfr_window &v = t.conv.window;
         const int row = column.row + step.row, across = column.across + step.across;
-        if (row < 0 || row >= v.y[0] || across < 0 || across >= v.y[1])
-            return 0;
-        return tfr_load(x[column.b + step.b + row * v.y[1] + across]);
+        const bool is_inside =
+            is_there & ((unsigned)row < (unsigned)v.y[0]) & ((unsigned)across < (unsigned)v.y[1]);
+        return is_inside ? tfr_load(x[column.b + step.b + row * v.y[1] + across]) : 0;
     }
     /* -1: the phase has one output less. */
     __device__ int out(int n) const
@@ -160,14 +160,14 @@ __device__ inline void add_bias(TFR_PTR(const T) bias, TFR_PTR(T) y, int n,
 } // namespace conv_transpose
 
 #define CONV_TRANSPOSE(type, T, S)                                                                 \
-    TFR_GLOBAL(conv_transpose_##S##_##type, tfr_shape<S>::threads,                                 \
+    TFR_GLOBAL(conv_transpose_##S##_##type, TFR_MORE_REGISTERS(tfr_shape<S>::threads),             \
                (TFR_PTR(const T) x, TFR_PTR(const T) w, TFR_PTR(const T) bias, TFR_PTR(T) y,       \
                 tfr_transposed t))                                                                 \
     {                                                                                              \
         conv_transpose::run<T, S>(x, w, bias, y, t);                                               \
     }                                                                                              \
     TFR_GLOBAL(                                                                                    \
-        conv_transpose_dilated_##S##_##type, tfr_shape<S>::threads,                                \
+        conv_transpose_dilated_##S##_##type, TFR_MORE_REGISTERS(tfr_shape<S>::threads),            \
         (TFR_PTR(const T) x, TFR_PTR(const T) w, TFR_PTR(const T) bias, TFR_PTR(T) y, tfr_conv c)) \
     {                                                                                              \
         conv_transpose::run_dilated<T, S>(x, w, bias, y, c);                                       \

@@ -17,7 +17,8 @@
  *       void put(int out, int m, int n, float sum)
  *       static bool has_table        a step takes divisions: it is found once for a team. If so:
  *       tfr_spot step(int k), column(int n)
- *       float b(const tfr_spot &column, const tfr_spot &step)
+ *       float b(const tfr_spot &column, const tfr_spot &step, bool is_there)
+ *                                    0 if not; one branch in all, or loads wait for each other
  *       static bool has_columns      a thread has several columns: they are in a table, too
  *                                    If not:
  *       int a_column, b_row, b_column
@@ -149,14 +150,12 @@ __device__ inline void tfr_fetch(const operands &o, const tfr_part &p, const spo
     TFR_UNROLL
     for (int i = 0; i < tfr_shape<S>::loads; i++) {
         b[i] = 0;
-        if (i < n_b) {
-            if constexpr (operands::has_columns)
-                b[i] = o.b(columns[n], steps[k]);
-            else if constexpr (operands::has_table)
-                b[i] = o.b(column, steps[k]);
-            else
-                b[i] = o.b(at_b);
-        }
+        if constexpr (operands::has_columns)
+            b[i] = o.b(columns[n], steps[k], i < n_b);
+        else if constexpr (operands::has_table)
+            b[i] = o.b(column, steps[k], i < n_b);
+        else if (i < n_b)
+            b[i] = o.b(at_b);
         k += of_b.k_step;
         n += of_b.m_step;
         at_b += by_b;
