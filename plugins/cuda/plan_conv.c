@@ -143,16 +143,20 @@ static bool has_elements(const tfr_operand *dy, tfr_answer *answer)
 
 /* A kernel of tiles, whose name is of their side and of the type. */
 static cuda_step *add_tiles(const cuda_tiles *tiles, const tfr_call *call, const cuda_names *names,
-                            cuda_plan *plan)
+                            tfr_answer *answer, cuda_plan *plan)
 {
+    if (tiles->which == CUDA_TILES_TF32)
+        answer->flags |= TFR_ANSWER_MATH_MODE;
     return cuda_plan_add(plan, names[tiles->which][tfr_call_input(call, 0)->dtype], tiles->blocks,
                          tiles->threads);
 }
 
 CUDA_FAMILY(cuda_conv)
 {
-    static cuda_names names[CUDA_TILES] = {
-        {CUDA_FLOATS("conv_64_")}, {[TFR_DTYPE_F32] = "conv_32_f32"}, {CUDA_FLOATS("conv_16_")}};
+    static cuda_names names[CUDA_TILES] = {{CUDA_FLOATS("conv_64_")},
+                                           {[TFR_DTYPE_F32] = "conv_32_f32"},
+                                           {CUDA_FLOATS("conv_16_")},
+                                           {[TFR_DTYPE_F32] = "conv_tf32"}};
     const tfr_operand *x = tfr_call_input(call, 0), *w = tfr_call_input(call, 1);
     cuda_tiles tiles;
     cuda_step *step;
@@ -165,9 +169,9 @@ CUDA_FAMILY(cuda_conv)
         return;
     tiles = cuda_choose_tiles(chip, &(cuda_sums){c.filters, (int64_t)c.batch * c.y_plane.d,
                                                  (int64_t)c.channels * c.taps.d, c.groups, false,
-                                                 cuda_sides(tfr_call_input(call, 0))});
+                                                 cuda_tiles_of(chip, call)});
     c.tiling = tiles.tiling;
-    step = add_tiles(&tiles, call, names, plan);
+    step = add_tiles(&tiles, call, names, answer, plan);
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, 1);
     cuda_step_operand(plan, step, cuda_input_or_none(call, 2));
@@ -181,7 +185,8 @@ CUDA_FAMILY(cuda_conv_grad_input)
 {
     static cuda_names names[CUDA_TILES] = {{CUDA_FLOATS("conv_grad_input_64_")},
                                            {[TFR_DTYPE_F32] = "conv_grad_input_32_f32"},
-                                           {CUDA_FLOATS("conv_grad_input_16_")}};
+                                           {CUDA_FLOATS("conv_grad_input_16_")},
+                                           {[TFR_DTYPE_F32] = "conv_grad_input_tf32"}};
     const tfr_operand *dy = tfr_call_input(call, 0), *w = tfr_call_input(call, 1);
     cuda_tiles tiles;
     cuda_step *step;
@@ -193,9 +198,9 @@ CUDA_FAMILY(cuda_conv_grad_input)
         return;
     tiles = cuda_choose_tiles(chip, &(cuda_sums){c.channels, (int64_t)c.batch * c.x_plane.d,
                                                  (int64_t)c.filters * c.taps.d, c.groups, false,
-                                                 cuda_sides(tfr_call_input(call, 0))});
+                                                 cuda_tiles_of(chip, call)});
     c.tiling = tiles.tiling;
-    step = add_tiles(&tiles, call, names, plan);
+    step = add_tiles(&tiles, call, names, answer, plan);
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, 1);
     cuda_step_operand(plan, step, call->n_inputs);
@@ -217,7 +222,8 @@ CUDA_FAMILY(cuda_conv_grad_filter)
 {
     static cuda_names names[CUDA_TILES] = {{[TFR_DTYPE_F32] = "conv_grad_filter_64_f32"},
                                            {[TFR_DTYPE_F32] = "conv_grad_filter_32_f32"},
-                                           {[TFR_DTYPE_F32] = "conv_grad_filter_16_f32"}};
+                                           {[TFR_DTYPE_F32] = "conv_grad_filter_16_f32"},
+                                           {[TFR_DTYPE_F32] = "conv_grad_filter_tf32"}};
     const tfr_operand *dy = tfr_call_input(call, 0), *x = tfr_call_input(call, 1);
     const tfr_operand *dw = tfr_call_output(call, 0);
     const int64_t n = tfr_operand_elements(dw);
@@ -230,9 +236,9 @@ CUDA_FAMILY(cuda_conv_grad_filter)
         return;
     tiles = cuda_choose_tiles(chip, &(cuda_sums){c.filters, (int64_t)c.channels * c.taps.d,
                                                  (int64_t)c.batch * c.y_plane.d, c.groups, true,
-                                                 cuda_sides(tfr_call_input(call, 0))});
+                                                 cuda_tiles_of(chip, call)});
     c.tiling = tiles.tiling;
-    step = add_tiles(&tiles, call, names, plan);
+    step = add_tiles(&tiles, call, names, answer, plan);
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, 1);
     if (c.tiling.splits > 1)
@@ -299,7 +305,7 @@ CUDA_FAMILY(cuda_conv_transpose)
     static cuda_names dilated[CUDA_TILES] = {{CUDA_FLOATS("conv_transpose_dilated_64_")},
                                              [2] = {CUDA_FLOATS("conv_transpose_dilated_16_")}};
     const tfr_operand *x = tfr_call_input(call, 0), *w = tfr_call_input(call, 1);
-    cuda_sums sums = {.sides = CUDA_MOST_TILES};
+    cuda_sums sums = {.may_have = CUDA_ANY_TYPE};
     tfr_transposed t;
     cuda_tiles tiles;
     bool has_phases;
@@ -324,7 +330,7 @@ CUDA_FAMILY(cuda_conv_transpose)
     }
     tiles = cuda_choose_tiles(chip, &sums);
     c.tiling = t.conv.tiling = tiles.tiling;
-    step = add_tiles(&tiles, call, has_phases ? names : dilated, plan);
+    step = add_tiles(&tiles, call, has_phases ? names : dilated, answer, plan);
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, 1);
     cuda_step_operand(plan, step, cuda_input_or_none(call, 2));

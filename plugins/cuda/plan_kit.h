@@ -109,16 +109,20 @@ static inline bool cuda_is_last(const cuda_plan *plan, uint32_t operand)
 }
 
 /* plan_tile.c: products of [M K] and [K N], `outer` of them, as kernels/tile.h computes them. */
-enum { CUDA_TILES = 3, CUDA_ALL_TILES = 7, CUDA_MOST_TILES = 5 }; /* of sides 64, 32, 16 */
-/* Those of side 32 are for float32 alone. */
-static inline uint32_t cuda_sides(const tfr_operand *operand)
-{
-    return operand->dtype == TFR_DTYPE_F32 ? CUDA_ALL_TILES : CUDA_MOST_TILES;
-}
+enum {
+    CUDA_TILES_64,
+    CUDA_TILES_32, /* for float32 alone */
+    CUDA_TILES_16,
+    CUDA_TILES_TF32, /* of side 32, by tensor cores */
+    CUDA_TILES,
+    CUDA_ANY_TYPE = 1 << CUDA_TILES_64 | 1 << CUDA_TILES_16
+};
+/* What the call may be computed with, bits by number. */
+uint32_t cuda_tiles_of(const cuda_chip *chip, const tfr_call *call);
 typedef struct cuda_sums {
     int64_t M, N, K, outer;
     bool may_split; /* blocks may divide a sum among them */
-    uint32_t sides; /* bit k: tiles number k may be used */
+    uint32_t may_have; /* bit k: tiles number k */
 } cuda_sums;
 typedef struct cuda_tiles {
     int32_t which; /* tiles */

@@ -23,9 +23,9 @@ static void plan_product(const cuda_chip *chip, const tfr_call *call, tfr_produc
 {
     static cuda_names names[CUDA_TILES] = {{CUDA_FLOATS("matmul_64_")},
                                            {[TFR_DTYPE_F32] = "matmul_32_f32"},
-                                           {CUDA_FLOATS("matmul_16_")}};
-    const cuda_sums sums = {p->M,       p->N, p->K,
-                            p->batch.n, true, cuda_sides(tfr_call_input(call, 0))};
+                                           {CUDA_FLOATS("matmul_16_")},
+                                           {[TFR_DTYPE_F32] = "matmul_tf32"}};
+    const cuda_sums sums = {p->M, p->N, p->K, p->batch.n, true, cuda_tiles_of(chip, call)};
     /* with beta 0 an addend does not count, be it NaN */
     const uint32_t bias = p->beta != 0 ? cuda_input_or_none(call, 2) : CUDA_NO_OPERAND;
     cuda_tiles tiles;
@@ -35,6 +35,8 @@ static void plan_product(const cuda_chip *chip, const tfr_call *call, tfr_produc
         return;
     tiles = cuda_choose_tiles(chip, &sums);
     p->tiling = tiles.tiling;
+    if (tiles.which == CUDA_TILES_TF32)
+        answer->flags |= TFR_ANSWER_MATH_MODE;
     step = cuda_plan_add(plan, names[tiles.which][tfr_call_input(call, 0)->dtype], tiles.blocks,
                          tiles.threads);
     cuda_step_operand(plan, step, 0);

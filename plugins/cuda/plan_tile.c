@@ -14,6 +14,7 @@ static const shape shapes[CUDA_TILES] = {
     {64, 8, 1, 16, 460, 16},
     {32, 1, 8, 8, 480, 16},
     {16, 1, 16, 16, 400, 16},
+    {32, 1, 8, 8, 240, 16},
 };
 
 enum {
@@ -22,6 +23,15 @@ enum {
     CYCLES_OF_LOAD = 900,
     CYCLES_OF_LAUNCH = 3500
 };
+
+uint32_t cuda_tiles_of(const cuda_chip *chip, const tfr_call *call)
+{
+    if (tfr_call_input(call, 0)->dtype != TFR_DTYPE_F32)
+        return CUDA_ANY_TYPE;
+    return CUDA_ANY_TYPE | 1 << CUDA_TILES_32 |
+           (uint32_t)(call->math_mode >= TFR_MATH_TF32 && chip->capability >= 80)
+               << CUDA_TILES_TF32;
+}
 
 static int64_t up(int64_t n, int64_t by)
 {
@@ -81,7 +91,7 @@ cuda_tiles cuda_choose_tiles(const cuda_chip *chip, const cuda_sums *w)
         for (int64_t n = 1; n <= shapes[i].teams; n *= 2)
             for (int64_t splits = 1; splits <= (w->may_split ? MAX_SPLITS : 1); splits *= 2) {
                 const int64_t each = cycles(chip, &shapes[i], w, n, splits);
-                if (!(w->sides >> i & 1) || each >= best ||
+                if (!(w->may_have >> i & 1) || each >= best ||
                     (splits > 1 && (w->K < n * splits * shapes[i].k * 2 ||
                                     w->M * w->N * w->outer * splits > MAX_SLABS)))
                     continue;

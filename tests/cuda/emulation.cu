@@ -80,3 +80,18 @@ TFR_GLOBAL(read_unaligned, 256, (TFR_PTR(const float) x, TFR_PTR(float) y))
     if (threadIdx.x == 0)
         y[0] = tfr_get4(x + 1, 0).v[0];
 }
+
+/* y = b b of x's 8 x 8 elements as a warp multiplies them, once in the upper rows of the first
+ * factor and once in the lower ones; NaN where these differ, or where rounding to TF32 is wrong. */
+TFR_GLOBAL(square_tf32, 256, (TFR_PTR(const float) x, TFR_PTR(float) y))
+{
+    const int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    float a[4], b[2], sums[4] = {};
+    a[0] = a[1] = tfr_round_tf32(x[8 * g + t] * (1 + 0x1p-12f));
+    a[2] = a[3] = tfr_round_tf32(x[8 * g + t + 4] * (1 - 0x1p-12f));
+    b[0] = tfr_round_tf32(x[8 * t + g]);
+    b[1] = tfr_round_tf32(x[8 * t + 32 + g]);
+    tfr_multiply_tf32(a, b, sums);
+    for (int i = 0; i < 2 && threadIdx.x < 32; i++)
+        y[8 * g + 2 * t + i] = sums[i] == sums[i + 2] ? sums[i] : tfr_bits_float(0x7fc00000);
+}

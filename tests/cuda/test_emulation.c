@@ -124,6 +124,20 @@ TEST(a_shuffle_that_half_of_a_warp_comes_to_ends_the_kernel)
         CHECK_UINT(719, run("stuck_at_shuffle", s));
 }
 
+TEST(a_warp_multiplies_matrices_rounded_to_tf32)
+{
+    BEGIN();
+    for (uint64_t s = 1; s <= SEEDS; s++) {
+        CHECK_UINT(0, run("square_tf32", s));
+        for (int i = 0; i < N; i++) {
+            float sum = 0;
+            for (int k = 0; k < 8; k++)
+                sum += x[i / 8 * 8 + k] * x[k * 8 + i % 8];
+            CHECK_NEAR(sum, y[i], 0);
+        }
+    }
+}
+
 TEST(after_a_kernel_that_got_stuck_another_one_runs)
 {
     BEGIN();
@@ -159,6 +173,7 @@ static const test_case cases[] = {
     CASE(threads_that_have_ended_are_not_waited_for),
     CASE(threads_that_wait_at_different_barriers_end_the_kernel),
     CASE(a_shuffle_that_half_of_a_warp_comes_to_ends_the_kernel),
+    CASE(a_warp_multiplies_matrices_rounded_to_tf32),
     CASE(after_a_kernel_that_got_stuck_another_one_runs),
     CASE(shared_memory_that_nobody_has_written_is_nan),
     CASE(an_index_behind_the_end_ends_the_kernel),

@@ -8,7 +8,7 @@
  *   filter  dW [filters, channels * taps] = dY [filters, batch * y] * windows'; its long sum is cut
  *           into splits, whose slabs matmul_add_f32 adds
  *
- * Their names have the side of the tiles.
+ * Their names have the side of the tiles; those in TF32 have tiles of 32 x 32.
  */
 #include "conv.h"
 
@@ -120,27 +120,27 @@ template <class T> struct filter {
     }
 };
 
-template <class T, int S>
+template <class T, int S, bool tf32 = false>
 __device__ inline void run_forward(TFR_PTR(const T) x, TFR_PTR(const T) w, TFR_PTR(const T) bias,
                                    TFR_PTR(T) y, const tfr_conv &c)
 {
     const int K = c.channels * (int)c.taps.d;
     const tfr_part p = tfr_part_of<S>(c.tiling, K);
     const forward<T> o = {c, x, w, bias, y, p.outer, c.filters, c.batch * (int)c.y_plane.d, K};
-    tfr_tile<S>(o, p, c.tiling);
+    tfr_tile<S, tf32>(o, p, c.tiling);
 }
 
-template <class T, int S>
+template <class T, int S, bool tf32 = false>
 __device__ inline void run_input(TFR_PTR(const T) dy, TFR_PTR(const T) w, TFR_PTR(T) dx,
                                  const tfr_conv &c)
 {
     const tfr_part p = tfr_part_of<S>(c.tiling, c.filters * (int)c.taps.d);
     const input<T> o = {
         c, dy, w, dx, p.outer, c.channels, c.batch * (int)c.x_plane.d, (int)c.taps.d};
-    tfr_tile<S>(o, p, c.tiling);
+    tfr_tile<S, tf32>(o, p, c.tiling);
 }
 
-template <class T, int S>
+template <class T, int S, bool tf32 = false>
 __device__ inline void run_filter(TFR_PTR(const T) dy, TFR_PTR(const T) x, TFR_PTR(float) slabs,
                                   const tfr_conv &c)
 {
@@ -148,7 +148,7 @@ __device__ inline void run_filter(TFR_PTR(const T) dy, TFR_PTR(const T) x, TFR_P
     const tfr_part p = tfr_part_of<S>(c.tiling, c.batch * (int)c.y_plane.d);
     const filter<T> o = {c,       dy, x, slabs + (int64_t)p.split * c.groups * M * N,
                          p.outer, M,  N, (int)c.y_plane.d};
-    tfr_tile<S>(o, p, c.tiling);
+    tfr_tile<S, tf32>(o, p, c.tiling);
 }
 
 } // namespace conv
@@ -178,6 +178,22 @@ __device__ inline void run_filter(TFR_PTR(const T) dy, TFR_PTR(const T) x, TFR_P
     CONV(bf16, tfr_bf16, S)                                                                        \
     CONV_GRAD_FILTER(S)
 
+TFR_GLOBAL(conv_tf32, TFR_MORE_REGISTERS(tfr_shape<32>::threads),
+           (TFR_PTR(const float) x, TFR_PTR(const float) w, TFR_PTR(const float) bias,
+            TFR_PTR(float) y, tfr_conv c))
+{
+    conv::run_forward<float, 32, true>(x, w, bias, y, c);
+}
+TFR_GLOBAL(conv_grad_input_tf32, TFR_MORE_REGISTERS(tfr_shape<32>::threads),
+           (TFR_PTR(const float) dy, TFR_PTR(const float) w, TFR_PTR(float) dx, tfr_conv c))
+{
+    conv::run_input<float, 32, true>(dy, w, dx, c);
+}
+TFR_GLOBAL(conv_grad_filter_tf32, TFR_MORE_REGISTERS(tfr_shape<32>::threads),
+           (TFR_PTR(const float) dy, TFR_PTR(const float) x, TFR_PTR(float) slabs, tfr_conv c))
+{
+    conv::run_filter<float, 32, true>(dy, x, slabs, c);
+}
 CONVS(64)
 CONV(f32, float, 32)
 CONV_GRAD_FILTER(32)

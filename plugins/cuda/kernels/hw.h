@@ -271,6 +271,51 @@ __device__ inline int tfr_dot4(int a, int b, int sum)
 #endif
 }
 
+/* ---- products of a warp ---- */
+
+/* To 10 bits behind the point, to nearest. */
+__device__ inline float tfr_round_tf32(float f)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    uint32_t bits;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(f));
+    return tfr_bits_float(bits);
+#else
+    const uint32_t bits = tfr_float_bits(f);
+    if ((bits & 0x7f800000) == 0x7f800000)
+        return f;
+    return tfr_bits_float((bits + 0x1000) & ~(uint32_t)0x1fff);
+#endif
+}
+
+/*
+ * Adds the product of 16 x 8 and 8 x 8 to 16 x 8 sums, where lane 4 g + t has of the first factor
+ * rows g and g + 8 in columns t, then t + 4; of the second one rows t and t + 4 in column g; of
+ * the sums columns 2 t and 2 t + 1 in row g, then g + 8. Factors are rounded to TF32.
+ */
+__device__ inline void tfr_multiply_tf32(const float a[4], const float b[2], float sums[4])
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+        : "r"(tfr_float_bits(a[0])), "r"(tfr_float_bits(a[1])), "r"(tfr_float_bits(a[2])),
+          "r"(tfr_float_bits(a[3])), "r"(tfr_float_bits(b[0])), "r"(tfr_float_bits(b[1])));
+#else
+    const int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    for (int k = 0; k < 8; k++) {
+        const float above = __shfl_sync(TFR_ALL_LANES, a[k / 4 * 2], 4 * g + k % 4);
+        const float below = __shfl_sync(TFR_ALL_LANES, a[k / 4 * 2 + 1], 4 * g + k % 4);
+        const float left = __shfl_sync(TFR_ALL_LANES, b[k / 4], 8 * t + k % 4);
+        const float right = __shfl_sync(TFR_ALL_LANES, b[k / 4], 8 * t + 4 + k % 4);
+        sums[0] += above * left;
+        sums[1] += above * right;
+        sums[2] += below * left;
+        sums[3] += below * right;
+    }
+#endif
+}
+
 /* ---- several elements at once ---- */
 
 template <class P> __device__ inline bool tfr_is_aligned(const P &p, unsigned bytes)

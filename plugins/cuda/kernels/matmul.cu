@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * matmul.cu: MatMul and Gemm of any strides, by tile.h; for products too small for a library, and
- * for machines without one. matmul_S_T has tiles of S x S; where sums are cut into splits, their
- * slabs are added by matmul_add_T, which is the end of gradients of filters, too (conv.cu).
+ * for machines without one. matmul_S_T has tiles of S x S, matmul_tf32 of 32 x 32; where sums are
+ * cut into splits, their slabs are added by matmul_add_T, which is the end of gradients of filters,
+ * too (conv.cu).
  */
 #include "tile.h"
 
@@ -53,7 +54,7 @@ template <class T> struct operands {
     }
 };
 
-template <class T, int S>
+template <class T, int S, bool tf32 = false>
 __device__ inline void run(TFR_PTR(const T) a, TFR_PTR(const T) b, TFR_PTR(const T) bias,
                            TFR_PTR(T) y, TFR_PTR(float) slabs, const tfr_product &p)
 {
@@ -76,7 +77,7 @@ __device__ inline void run(TFR_PTR(const T) a, TFR_PTR(const T) b, TFR_PTR(const
                            p.b_column,
                            p.a_column == 1,
                            p.b_row == 1 && p.b_column != 1};
-    tfr_tile<S>(o, part, p.tiling);
+    tfr_tile<S, tf32>(o, part, p.tiling);
 }
 
 /* A warp has 32 neighbours of some of the slabs; the block's 8 warps have all of these. */
@@ -129,6 +130,12 @@ __device__ inline void add(TFR_PTR(const float) slabs, TFR_PTR(const T) bias, TF
 
 MATMULS(f32, float)
 MATMUL(f32, float, 32, )
+TFR_GLOBAL(matmul_tf32, TFR_MORE_REGISTERS(tfr_shape<32>::threads),
+           (TFR_PTR(const float) a, TFR_PTR(const float) b, TFR_PTR(const float) bias,
+            TFR_PTR(float) y, TFR_PTR(float) slabs, tfr_product p))
+{
+    matmul::run<float, 32, true>(a, b, bias, y, slabs, p);
+}
 MATMULS(f16, tfr_f16)
 MATMULS(bf16, tfr_bf16)
 #undef MATMULS

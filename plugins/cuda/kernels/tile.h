@@ -163,13 +163,14 @@ __device__ inline void tfr_fetch(const operands &o, const tfr_part &p, const spo
 }
 
 /* Leaves what was loaded where all of the team can read it. */
-template <int S, class floats>
+template <int S, bool tf32, class floats>
 __device__ inline void tfr_leave(const floats &to, const tfr_share &of, const float *from)
 {
     typedef tfr_shape<S> shape;
     TFR_UNROLL
     for (int i = 0; i < shape::loads; i++)
-        to[(of.k + i * of.k_step) * shape::pitch + of.m + i * of.m_step] = from[i];
+        to[(of.k + i * of.k_step) * shape::pitch + of.m + i * of.m_step] =
+            tf32 ? tfr_round_tf32(from[i]) : from[i];
 }
 
 /* Adds the products of a chunk, of which `left` are there. */
@@ -211,6 +212,30 @@ __device__ inline void tfr_add_products(const floats &as, const floats &bs, int 
     }
 }
 
+/* The same by the warp's own products: sums[4 * i + j] are those of 16 rows and 8 columns. */
+template <class floats>
+__device__ inline void tfr_add_products_tf32(const floats &as, const floats &bs, int lane,
+                                             float sums[8][4])
+{
+    constexpr int pitch = tfr_shape<32>::pitch;
+    const int high = lane % 4 * pitch + lane / 4, low = high + 4 * pitch;
+    float b[4][2];
+
+    TFR_UNROLL
+    for (int j = 0; j < 4; j++) {
+        b[j][0] = bs[high + 8 * j];
+        b[j][1] = bs[low + 8 * j];
+    }
+    TFR_UNROLL
+    for (int i = 0; i < 2; i++) {
+        const float a[4] = {as[high + 16 * i], as[high + 16 * i + 8], as[low + 16 * i],
+                            as[low + 16 * i + 8]};
+        TFR_UNROLL
+        for (int j = 0; j < 4; j++)
+            tfr_multiply_tf32(a, b[j], sums[4 * i + j]);
+    }
+}
+
 /* The sums of a tile's teams, each with its own in slots, added in the order of the teams. */
 template <int S, class operands, class floats>
 __device__ inline void tfr_put_teams(const operands &o, const tfr_part &p, int teams, int t,
@@ -234,7 +259,8 @@ __device__ inline void tfr_put_teams(const operands &o, const tfr_part &p, int t
     }
 }
 
-template <int S, class operands>
+/* tf32: factors are rounded to TF32, and tensor cores multiply; for S = 32. */
+template <int S, bool tf32 = false, class operands>
 __device__ inline void tfr_tile(const operands &o, const tfr_part &p, const tfr_tiling &g)
 {
     typedef tfr_shape<S> shape;
@@ -248,7 +274,7 @@ __device__ inline void tfr_tile(const operands &o, const tfr_part &p, const tfr_
     const auto mine = all + team * shape::floats;
     const auto steps = all_steps + (operands::has_table ? team * shape::buffers * shape::k : 0);
     const auto columns = all_columns + (operands::has_columns ? team * S : 0);
-    const int last = o.N - 1, n = p.tile_n * S + t % S;
+    const int last = o.N - 1, own = p.tile_n * S + t % S;
     float sums[shape::rows][shape::columns] = {}, a[shape::loads], b[shape::loads];
     tfr_spot column = {};
     int now = 0;
@@ -256,10 +282,10 @@ __device__ inline void tfr_tile(const operands &o, const tfr_part &p, const tfr_
     const tfr_share of_a = tfr_share_of<S>(o.a_by_k, t, o.M - p.tile_m * S);
     const tfr_share of_b = tfr_share_of<S>(o.b_by_k, t, o.N - p.tile_n * S);
     if constexpr (operands::has_table && !operands::has_columns)
-        column = o.column(n < last ? n : last);
+        column = o.column(own < last ? own : last);
     if constexpr (operands::has_columns)
         if (t < S)
-            columns[t] = o.column(n < last ? n : last);
+            columns[t] = o.column(own < last ? own : last);
     if constexpr (operands::has_table)
         if (t < shape::k)
             steps[t] = o.step(p.begin + t);
@@ -272,8 +298,8 @@ __device__ inline void tfr_tile(const operands &o, const tfr_part &p, const tfr_
         const int next = k0 + shape::k;
         if constexpr (shape::buffers == 1)
             tfr_sync_team<S>(); /* the last chunk has been read */
-        tfr_leave<S>(as, of_a, a);
-        tfr_leave<S>(bs, of_b, b);
+        tfr_leave<S, tf32>(as, of_a, a);
+        tfr_leave<S, tf32>(bs, of_b, b);
         now = shape::buffers - 1 - now;
         if constexpr (operands::has_table)
             if (t < shape::k)
@@ -281,15 +307,21 @@ __device__ inline void tfr_tile(const operands &o, const tfr_part &p, const tfr_
         tfr_sync_team<S>();
         if (next < p.end)
             tfr_fetch<S>(o, p, steps + now * shape::k, columns, column, of_a, of_b, next, a, b);
-        tfr_add_products<S>(as, bs, ty, tx, p.end - k0, sums);
+        if constexpr (tf32)
+            tfr_add_products_tf32(as, bs, t, sums);
+        else
+            tfr_add_products<S>(as, bs, ty, tx, p.end - k0, sums);
     }
     if constexpr (shape::team == 32) {
         __syncwarp();
         TFR_UNROLL
         for (int i = 0; i < shape::rows; i++)
             TFR_UNROLL
-        for (int j = 0; j < shape::columns; j++)
-            mine[(ty + i) * S + tx + j] = sums[i][j];
+        for (int j = 0; j < shape::columns; j++) {
+            const int m = tf32 ? i / 4 * 16 + j / 2 * 8 + t / 4 : ty + i;
+            const int n = tf32 ? i % 4 * 8 + t % 4 * 2 + j % 2 : tx + j;
+            mine[m * S + n] = sums[i][j];
+        }
         __syncthreads();
         tfr_put_teams<S>(o, p, 1 << g.teams_shift, t, mine + -p.team * shape::floats);
     } else if (p.is_there) {
