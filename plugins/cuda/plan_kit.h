@@ -121,7 +121,7 @@ enum {
 uint32_t cuda_tiles_of(const cuda_chip *chip, const tfr_call *call);
 typedef struct cuda_sums {
     int64_t M, N, K, outer;
-    bool may_split; /* blocks may divide a sum among them */
+    bool may_split;    /* blocks may divide a sum among them */
     uint32_t may_have; /* bit k: tiles number k */
 } cuda_sums;
 typedef struct cuda_tiles {
