@@ -55,6 +55,7 @@ EXTRA_DIST += \
 	docs/decisions/0055-ops-that-are-written-out.md \
 	docs/differences.md \
 	docs/field-peers.md \
+	docs/gpu-peers.md \
 	docs/notations.md \
 	docs/ops.md \
 	docs/plugin-guide.md \
