@@ -233,6 +233,7 @@ typedef struct fake_order { /* fail=NAME:N:CODE */
 
 typedef struct fake_settings {
     int n_devices, capability, version;
+    int multiprocessors; /* 0: as many as the largest of its capability has */
     bool no_device, peers, exclusive, prohibited, lazy, log, work_time;
     size_t memory_bytes;
     fake_order orders[16];

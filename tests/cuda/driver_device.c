@@ -186,7 +186,10 @@ static int attribute(unsigned attr, int device)
     case TFR_CU_ATTR_CLOCK_RATE:
         return 1980000;
     case TFR_CU_ATTR_MULTIPROCESSOR_COUNT:
-        return cc >= 90 ? 132 : cc == 80 ? 108 : 40;
+        return fake.set.multiprocessors ? fake.set.multiprocessors
+               : cc >= 90               ? 132
+               : cc == 80               ? 108
+                                        : 40;
     case TFR_CU_ATTR_COMPUTE_MODE:
         return fake.set.prohibited  ? TFR_CU_COMPUTE_PROHIBITED
                : fake.set.exclusive ? TFR_CU_COMPUTE_EXCLUSIVE

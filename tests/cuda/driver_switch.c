@@ -72,6 +72,8 @@ static void read_value(const char *word, size_t n)
         set->peers = *value != '0';
     else if ((value = value_of(word, n, "capability")))
         set->capability = (int)strtol(value, NULL, 10);
+    else if ((value = value_of(word, n, "multiprocessors")))
+        set->multiprocessors = (int)strtol(value, NULL, 10);
     else if ((value = value_of(word, n, "memory")))
         set->memory_bytes = strtoull(value, NULL, 10);
     else if ((value = value_of(word, n, "version")))

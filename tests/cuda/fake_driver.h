@@ -12,6 +12,7 @@
  *     devices=N         1 to 4 of them (1); nodevice: cuInit gives 100
  *     peers=0           devices have no access to each other (1)
  *     capability=75     what the devices are like: 75, 80, 86, 90 or 100 (90)
+ *     multiprocessors=N of each device (132, 108 or 40 by its capability)
  *     memory=BYTES      of each device (16 GiB); what does not fit gives 2
  *     version=12020     the driver's (13000); it lacks what is newer
  *     exclusive         another process has the devices: retaining gives 46

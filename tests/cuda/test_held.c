@@ -10,6 +10,9 @@
 
 enum { SAMPLES = 30, STEPS = 4 };
 
+/* A GPU that gets few threads: each is a fiber that TSan takes long to make. */
+#define SMALL (TEST_HAS_TSAN ? "multiprocessors=4" : "")
+
 static tfr_dataset *digits(void)
 {
     tfr_dataset *data = NULL;
@@ -48,7 +51,7 @@ static tfr_status gathered_step(tfr_trainer *trainer, tfr_dataset *data, int num
 TEST(held_samples_are_trained_with_the_same_bits_and_a_step_copies_their_numbers)
 {
     double want[STEPS];
-    BEGIN("");
+    BEGIN(SMALL);
     tfr_dataset *data = digits();
     tfr_trainer *trainer = new_trainer(cuda_runtime(), small_cnn_graph(), "cuda:0");
     for (int i = 0; i < STEPS; i++) {
@@ -97,7 +100,7 @@ TEST(steps_that_are_taken_at_once_have_the_bits_of_steps_one_by_one)
     static const struct {
         int n, times;
     } rows[] = {{2, 1}, {3, 2}, {16, 2}};
-    BEGIN("");
+    BEGIN(SMALL);
     tfr_dataset *data = digits();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tfr_trainer *one = new_trainer(cuda_runtime(), mlp_graph(), "cuda:0");
@@ -153,7 +156,7 @@ static unsigned n_calls(void)
 TEST(warm_steps_at_once_are_one_copy_one_launch_and_one_signal)
 {
     static const int sizes[] = {4, 10};
-    BEGIN("");
+    BEGIN(SMALL);
     tfr_dataset *data = digits();
     for (int k = 0; k < 2; k++) {
         const int n = sizes[k];
@@ -178,7 +181,7 @@ TEST(warm_steps_at_once_are_one_copy_one_launch_and_one_signal)
 
 TEST(steps_at_once_that_are_no_graph_yet_are_a_launch_each_and_one_wait)
 {
-    BEGIN("");
+    BEGIN(SMALL);
     tfr_dataset *data = digits();
     tfr_trainer *trainer = held_trainer(data, 3);
     const unsigned launches = calls_of("cuGraphLaunch"), all = n_calls();
@@ -210,7 +213,7 @@ TEST(where_a_chain_cannot_be_made_steps_go_on_with_a_warning_and_the_same_bits)
         const char *name;
         unsigned nth;
     } rows[] = {{"cuGraphCreate", 1}, {"cuGraphAddChildGraphNode", 3}, {"cuGraphUpload", 1}};
-    BEGIN("");
+    BEGIN(SMALL);
     tfr_dataset *data = digits();
     const double want = loss_with(data, NULL, 0, 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -227,7 +230,7 @@ TEST(where_a_chain_cannot_be_made_steps_go_on_with_a_warning_and_the_same_bits)
 TEST(a_launch_that_fails_on_the_way_fails_the_steps_and_all_is_given_back)
 {
     for (unsigned nth = 2; nth <= 4; nth += 2) {
-        BEGIN("");
+        BEGIN(SMALL);
         tfr_dataset *data = digits();
         tfr_trainer *trainer = held_trainer(data, 3);
         fail_at("cuGraphLaunch", nth, 1);
@@ -242,7 +245,7 @@ TEST(a_launch_that_fails_on_the_way_fails_the_steps_and_all_is_given_back)
 
 TEST(the_first_launch_that_fails_is_launched_kernel_by_kernel_with_the_same_bits)
 {
-    BEGIN("");
+    BEGIN(SMALL);
     tfr_dataset *data = digits();
     const double want = loss_with(data, NULL, 0, 0), got = loss_with(data, "cuGraphLaunch", 1, 1);
     CHECK_MEM(&want, &got, sizeof got);
@@ -254,7 +257,7 @@ TEST(the_first_launch_that_fails_is_launched_kernel_by_kernel_with_the_same_bits
 TEST(a_gpu_that_is_lost_in_steps_at_once_fails_them_and_nothing_is_called_any_more)
 {
     for (int chained = 0; chained < 2; chained++) {
-        BEGIN("");
+        BEGIN(SMALL);
         tfr_dataset *data = digits();
         tfr_trainer *trainer = held_trainer(data, 3);
         for (int i = 0; i < 2 * chained; i++)
@@ -272,7 +275,7 @@ TEST(numbers_of_samples_are_one_or_two_dims_of_i64)
     const int64_t cube[] = {1, 1, 1}, none = 0;
     const float half = .5f;
     const int64_t one = 1;
-    BEGIN("");
+    BEGIN(SMALL);
     tfr_dataset *data = digits();
     tfr_trainer *trainer = held_trainer(data, 0);
     tfr_tensor *deep = new_tensor(TFR_DTYPE_I64, 3, cube, &none), *wrong = floats(1, &one, &half);
@@ -290,7 +293,7 @@ TEST(numbers_of_samples_are_one_or_two_dims_of_i64)
 
 TEST(a_trainer_lets_samples_go_when_a_batch_comes_and_keeps_its_state)
 {
-    BEGIN("");
+    BEGIN(SMALL);
     tfr_dataset *data = digits();
     tfr_trainer *one = new_trainer(cuda_runtime(), mlp_graph(), "cuda:0");
     tfr_trainer *other = new_trainer(cuda_runtime(), mlp_graph(), "cuda:0");
@@ -327,7 +330,7 @@ static tfr_fit_result fit(const char *device, int32_t hold, uint64_t *copied)
 TEST(a_fit_on_a_gpu_holds_its_samples_there)
 {
     uint64_t host_bytes, held_bytes;
-    BEGIN("");
+    BEGIN(SMALL);
     const tfr_fit_result host = fit("cuda:0", -1, &host_bytes),
                          held = fit("cuda:0", 0, &held_bytes);
     CHECK_MEM(&host.train.loss, &held.train.loss, sizeof host.train.loss);
@@ -348,7 +351,7 @@ TEST(where_samples_find_no_room_batches_come_from_the_host)
     tfr_fit_result result = {.size = sizeof result};
     tfr_runtime *runtime = NULL;
     tfr_dataset *data = NULL;
-    BEGIN("");
+    BEGIN(SMALL);
     snprintf(path, sizeof path, "%s/plugins/cuda/.libs/tfrun-cuda.so", build ? build : ".");
     options.plugin_files = files;
     options.n_plugin_files = 1;
@@ -400,7 +403,7 @@ static void write_fit(int32_t hold, int64_t max_steps, char *text)
 TEST(a_fit_with_steps_at_once_tells_the_same_of_each_step_and_ends_at_the_same_limit)
 {
     static const int64_t limits[] = {0, 7};
-    BEGIN("");
+    BEGIN(SMALL);
     for (int i = 0; i < 2; i++) {
         char host[4096] = "", held[4096] = "";
         write_fit(-1, limits[i], host);
