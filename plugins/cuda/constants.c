@@ -3,7 +3,7 @@
  * constants.c: constants of the model that programs read on the device. A constant has one address
  * in all programs of a session, so that those that read the same one share its copy.
  */
-#include "host.h"
+#include "kernel.h"
 
 #include <stdlib.h>
 
@@ -46,8 +46,7 @@ static void destroy(tfr_plugin_device *device, cuda_constant *c)
 int32_t cuda_constant_hold(tfr_plugin_device *device, const tfr_operand *operand,
                            cuda_constant **out, tfr_err *err)
 {
-    const uint64_t bytes =
-        (uint64_t)tfr_operand_elements(operand) * tfr_dtype_bits(operand->dtype) / 8;
+    const uint64_t bytes = cuda_operand_bytes(operand);
     int32_t status = TFR_OK;
     cuda_constant *c;
 

@@ -199,9 +199,9 @@ static cuda_extents *extents_of(const tfr_call *call, uint64_t workspace_bytes)
 }
 
 /* What supports could not know. */
-static void correct_info(const cuda_engine *engine, tfr_kernel_info *info)
+static void correct_info(const cuda_plan *plan, const cuda_engine *engine, tfr_kernel_info *info)
 {
-    if (!engine || !engine->uses_math_mode)
+    if (engine ? !engine->uses_math_mode : !plan->uses_math_mode)
         info->flags &= ~(uint32_t)TFR_ANSWER_MATH_MODE;
     if (engine)
         info->workspace_bytes = engine->workspace_bytes;
@@ -227,7 +227,7 @@ static int32_t make(tfr_plugin_device *device, const tfr_call *call, const cuda_
                      : cuda_kernel_make(device, plan->steps, plan->n_steps, NULL, out, err);
     if (status == TFR_OK) {
         (*out)->noted = noted;
-        correct_info(engine, info);
+        correct_info(plan, engine, info);
         (*out)->extents = extents_of(call, info->workspace_bytes);
     } else {
         cuda_noted_drop(noted);

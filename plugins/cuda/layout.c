@@ -16,7 +16,7 @@ static int32_t cuda_layout_bytes(tfr_plugin_device *device, const tfr_operand *t
     if (layout != CUDA_LAYOUT_LAST || tensor->rank != 4)
         return tfr_fail(err, TFR_EUNSUPPORTED, "layout %llu of a tensor of rank %d",
                         (unsigned long long)layout, tensor->rank);
-    *out = (uint64_t)tfr_operand_elements(tensor) * tfr_dtype_bits(tensor->dtype) / 8;
+    *out = cuda_operand_bytes(tensor);
     return TFR_OK;
 }
 

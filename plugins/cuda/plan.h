@@ -148,7 +148,8 @@ typedef struct cuda_plan {
     /* given: bit k = operand k, inputs first, lies with the channels last (cuda_may_last) */
     uint32_t last;
     uint32_t n_steps;
-    bool is_full; /* something did not fit: a defect of the family */
+    bool is_full;        /* something did not fit: a defect of the family */
+    bool uses_math_mode; /* the steps are less exact than strict */
     /* an int32 in the bytes of a step that makes its kernel end with Relu if it is 1; 0: none */
     uint32_t relu_at, relu_step;
     cuda_product product;

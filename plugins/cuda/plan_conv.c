@@ -145,8 +145,7 @@ static bool has_elements(const tfr_operand *dy, tfr_answer *answer)
 static cuda_step *add_tiles(const cuda_tiles *tiles, const tfr_call *call, const cuda_names *names,
                             tfr_answer *answer, cuda_plan *plan)
 {
-    if (tiles->which == CUDA_TILES_TF32)
-        answer->flags |= TFR_ANSWER_MATH_MODE;
+    cuda_mark_mode(tiles, answer, plan);
     return cuda_plan_add(plan, names[tiles->which][tfr_call_input(call, 0)->dtype], tiles->blocks,
                          tiles->threads);
 }

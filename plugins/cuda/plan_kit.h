@@ -131,6 +131,8 @@ typedef struct cuda_tiles {
     tfr_tiling tiling;
 } cuda_tiles;
 cuda_tiles cuda_choose_tiles(const cuda_chip *chip, const cuda_sums *what);
+/* Tells of tiles that are less exact than strict. */
+void cuda_mark_mode(const cuda_tiles *tiles, tfr_answer *answer, cuda_plan *plan);
 
 /* plan_product.c: the kernel that adds the slabs of p->tiling.splits to the call's output. */
 void cuda_add_slabs(const tfr_call *call, const tfr_product *p, uint32_t bias, cuda_plan *plan);

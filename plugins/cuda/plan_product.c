@@ -35,8 +35,7 @@ static void plan_product(const cuda_chip *chip, const tfr_call *call, tfr_produc
         return;
     tiles = cuda_choose_tiles(chip, &sums);
     p->tiling = tiles.tiling;
-    if (tiles.which == CUDA_TILES_TF32)
-        answer->flags |= TFR_ANSWER_MATH_MODE;
+    cuda_mark_mode(&tiles, answer, plan);
     step = cuda_plan_add(plan, names[tiles.which][tfr_call_input(call, 0)->dtype], tiles.blocks,
                          tiles.threads);
     cuda_step_operand(plan, step, 0);

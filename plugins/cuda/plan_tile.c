@@ -113,3 +113,12 @@ cuda_tiles cuda_choose_tiles(const cuda_chip *chip, const cuda_sums *w)
     out.blocks = (uint64_t)up(warps * 32, out.threads);
     return out;
 }
+
+void cuda_mark_mode(const cuda_tiles *tiles, tfr_answer *answer, cuda_plan *plan)
+{
+    if (tiles->which != CUDA_TILES_TF32)
+        return;
+    answer->flags |= TFR_ANSWER_MATH_MODE;
+    if (plan)
+        plan->uses_math_mode = true;
+}

@@ -20,6 +20,7 @@ typedef struct compiler {
     cuda_plan *plan; /* of one product, or room for one step */
     uint32_t n_steps, most_steps;
     cuda_engine *engine; /* in front of the steps */
+    bool uses_math_mode; /* some steps are less exact than strict */
     bool is_image;       /* the one node is of program_image.c, and the plan its */
     uint64_t workspace_bytes;
     tfr_program *program;
@@ -265,6 +266,7 @@ static int32_t add_product(compiler *c, uint32_t i, tfr_err *err)
     c->engine = end.engine ? end.engine : c->engine;
     c->list[i].is_last = end.y_last;
     c->workspace_bytes += end.workspace_bytes;
+    c->uses_math_mode = c->uses_math_mode || (!end.engine && c->plan->uses_math_mode);
     for (uint32_t k = 0; !end.engine && k < c->plan->n_steps; k++)
         c->steps[c->n_steps++] = c->plan->steps[k];
     c->plan->is_full = false;
@@ -349,7 +351,7 @@ static void tell(const compiler *c, tfr_program_output *outputs, uint32_t stride
             out->layout = CUDA_LAYOUT_LAST;
     }
     info->flags = TFR_ANSWER_CAPTURABLE;
-    if (c->engine && c->engine->uses_math_mode)
+    if (c->uses_math_mode || (c->engine && c->engine->uses_math_mode))
         info->flags |= TFR_ANSWER_MATH_MODE;
     info->workspace_bytes = c->workspace_bytes;
     info->n_kernels = c->n_steps + (c->engine != NULL);

@@ -112,6 +112,51 @@ TEST(a_training_with_the_libraries_is_captured)
     check_end();
 }
 
+/* x w of 128 x 128 matrices, alone or with an end; how many nodes are less exact than strict. */
+static uint64_t multiply_by_tiles(const char *mode, bool has_end, float *y_first)
+{
+    enum { WIDTH = 128 };
+    static float x[WIDTH * WIDTH];
+    const int64_t dims[] = {WIDTH, WIDTH};
+    tfr_runtime *runtime = engine_runtime("999999999999");
+    tfr_session_options o = TFR_SESSION_OPTIONS_INIT;
+    tfr_session *session = NULL;
+    tfr_value in[2];
+    for (int i = 0; i < WIDTH * WIDTH; i++)
+        x[i] = 0.37f * (float)(i % 11) - 1.9f + 0.001f * (float)(i % 7);
+    tfr_tensor *both[] = {floats(2, dims, x), floats(2, dims, x)}, *y = NULL;
+    tfr_graph *graph = new_graph(2, in);
+    const tfr_value product = binary(graph, "MatMul", in[0], in[1]);
+    output(graph, has_end ? unary(graph, "Neg", product) : product);
+    o.device = "cuda:0";
+    o.math_mode = mode;
+    REQUIRE_OK(tfr_session_create(runtime, graph, &o, &session, &err), &err);
+    REQUIRE_OK(tfr_session_run(session, both, 2, &y, 1, &err), &err);
+    *y_first = ((const float *)tfr_tensor_data(y))[0];
+    const uint64_t n = stats_of(session).n_math_mode;
+    tfr_tensor_release(y);
+    tfr_tensor_release(both[0]);
+    tfr_tensor_release(both[1]);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    return n;
+}
+
+TEST(a_product_in_tf32_by_our_kernel_is_told_to_be_one)
+{
+    BEGIN("multiprocessors=4"); /* for more, teams of smaller tiles are taken */
+    for (int has_end = 0; has_end < 2; has_end++) {
+        float strict, tf32;
+        CHECK_UINT(0, multiply_by_tiles(NULL, has_end, &strict));
+        logged[0] = '\0';
+        CHECK_UINT(1, multiply_by_tiles("tf32", has_end, &tf32));
+        CHECK(strict != tf32);
+        CHECK_STR("", logged);
+    }
+    check_end();
+}
+
 TEST(tf32_and_bf16_are_computed_only_in_their_modes)
 {
     BEGIN("");
@@ -183,6 +228,7 @@ static const test_case cases[] = {
     CASE(a_small_product_opens_no_library),
     CASE(a_large_product_is_cublaslts),
     CASE(a_training_with_the_libraries_is_captured),
+    CASE(a_product_in_tf32_by_our_kernel_is_told_to_be_one),
     CASE(tf32_and_bf16_are_computed_only_in_their_modes),
     CASE(whatever_function_fails_the_products_are_right_and_nothing_is_left),
 };
