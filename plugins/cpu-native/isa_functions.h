@@ -149,7 +149,7 @@ static const function_of hyperbolic_cosine_of = {cosh, INFINITY};
 static const function_of area_tangent_of = {atanh, INFINITY};
 static const function_of area_sine_of = {asinh, FLT_MAX}, area_cosine_of = {acosh, FLT_MAX};
 
-/* ---- of float64, within 2 units in the last place ---- */
+/* ---- of float64, within 3 units in the last place ---- */
 
 /* What a block is computed by where all its numbers are from least to most, and else. */
 typedef struct precise_function {
