@@ -442,18 +442,19 @@ tfr_status tfr__arena_solve(tfr_arena_block *blocks, uint32_t n, uint64_t alignm
 {
     size_t capacity = (size_t)n + 2;
     arena a = {.best_size = UINT64_MAX, .random = 1};
-    ranked *ranks = tfr__calloc(capacity, sizeof *ranks);
-    tfr_status status = TFR_OK;
+    ranked *ranks = tfr__calloc(capacity, sizeof *ranks + sizeof *a.items + sizeof *a.alive +
+                                              sizeof *a.best + 3 * sizeof *a.order);
+    tfr_status status;
     *bytes = *lower_bound = 0;
-    a.items = tfr__calloc(capacity, sizeof *a.items);
-    a.alive = tfr__calloc(capacity, sizeof *a.alive);
-    a.at_pairs = tfr__calloc(capacity, sizeof *a.at_pairs);
-    a.best = tfr__calloc(capacity, sizeof *a.best);
-    a.order = tfr__calloc(capacity, sizeof *a.order);
-    a.busy = tfr__calloc(capacity, sizeof *a.busy);
-    if (!ranks || !a.items || !a.alive || !a.at_pairs || !a.best || !a.order || !a.busy)
-        status = tfr__no_memory(err);
-    else if (!alignment || alignment & (alignment - 1))
+    if (!ranks)
+        return tfr__no_memory(err);
+    a.items = (item *)(ranks + capacity);
+    a.alive = (uint64_t *)(a.items + capacity);
+    a.best = a.alive + capacity;
+    a.order = (uint32_t *)(a.best + capacity);
+    a.busy = a.order + capacity;
+    a.at_pairs = a.busy + capacity;
+    if (!alignment || alignment & (alignment - 1))
         status = tfr_fail(err, TFR_EINVAL, "an alignment of %llu is no power of two",
                           (unsigned long long)alignment);
     else
@@ -471,12 +472,6 @@ tfr_status tfr__arena_solve(tfr_arena_block *blocks, uint32_t n, uint64_t alignm
     if (steps)
         *steps = a.steps;
     tfr__free(ranks);
-    tfr__free(a.items);
-    tfr__free(a.alive);
-    tfr__free(a.at_pairs);
-    tfr__free(a.best);
-    tfr__free(a.order);
-    tfr__free(a.busy);
     tfr__free(a.pairs);
     return status;
 }

@@ -11,24 +11,32 @@
 #include "plan/plan_cost.h"
 #include "base/port/clock.h"
 
+/* All arrays that begin with the build, in one block: what is aligned most comes first. */
 static tfr_status build_init(tfr__build *b, tfr_err *err)
 {
-    size_t n = (size_t)b->graph->n_values + 1;
-    b->n_node_states = b->graph->n_nodes - b->first;
-    b->nodes = tfr__calloc((size_t)b->n_node_states + 1, sizeof *b->nodes);
-    b->types = tfr__calloc(n, sizeof *b->types);
-    b->known = tfr__calloc(n, sizeof *b->known);
-    b->dynamic = tfr__calloc(n, sizeof *b->dynamic);
-    b->wanted = tfr__calloc(n, sizeof *b->wanted);
-    b->root = tfr__calloc(n, sizeof *b->root);
-    b->uses = tfr__calloc(n, sizeof *b->uses);
-    b->live_out = tfr__calloc(n, sizeof *b->live_out);
-    b->live_in = tfr__calloc(n, sizeof *b->live_in);
-    b->seen = tfr__calloc(n, sizeof *b->seen);
-    b->updates = tfr__calloc(n, sizeof *b->updates);
-    if (!b->nodes || !b->types || !b->known || !b->dynamic || !b->wanted || !b->root || !b->uses ||
-        !b->live_out || !b->live_in || !b->seen || !b->updates)
+    const size_t n = (size_t)b->graph->n_values + 1;
+    const size_t n_nodes = (size_t)(b->graph->n_nodes - b->first) + 1;
+    b->n_node_states = (uint32_t)n_nodes - 1;
+    b->nodes = tfr__calloc(1, n_nodes * (sizeof *b->nodes + sizeof *b->order) +
+                                  n * (sizeof *b->types + sizeof *b->known + sizeof *b->layouts +
+                                       8 * sizeof *b->root + 3 * sizeof *b->dynamic));
+    if (!b->nodes)
         return tfr__no_memory(err);
+    b->types = (tfr__type *)(b->nodes + n_nodes);
+    b->known = (tfr_tensor **)(b->types + n);
+    b->layouts = (tfr__value_layout *)(b->known + n);
+    b->root = (tfr_value *)(b->layouts + n);
+    b->live_out = b->root + n;
+    b->number = b->live_out + n;
+    b->follows = b->number + n;
+    b->uses = (uint32_t *)(b->follows + n);
+    b->live_in = b->uses + n;
+    b->seen = b->live_in + n;
+    b->readers = b->seen + n;
+    b->order = b->readers + n;
+    b->dynamic = (bool *)(b->order + n_nodes);
+    b->wanted = b->dynamic + n;
+    b->updates = b->wanted + n;
     return TFR_OK;
 }
 
@@ -51,23 +59,8 @@ void tfr__build_free(tfr__build *b)
     for (uint32_t v = 0; b->known && v < b->graph->n_values; v++)
         tfr_tensor_release(b->known[v]);
     tfr__free(b->nodes);
-    tfr__free(b->types);
-    tfr__free(b->known);
-    tfr__free(b->dynamic);
-    tfr__free(b->wanted);
-    tfr__free(b->root);
-    tfr__free(b->uses);
-    tfr__free(b->live_out);
-    tfr__free(b->live_in);
-    tfr__free(b->seen);
-    tfr__free(b->follows);
     tfr__course_free(b);
-    tfr__free(b->updates);
     tfr__free(b->groups);
-    tfr__free(b->order);
-    tfr__free(b->layouts);
-    tfr__free(b->readers);
-    tfr__free(b->number);
     tfr__free(b->rooms);
     tfr__free(b->arenas);
     tfr__free(b);

@@ -226,13 +226,7 @@ bool tfr__build_reads_changed(const tfr__build *b, uint32_t i)
 tfr_status tfr__build_infer_again(tfr__build *b, const tfr__plan *like, bool *same, tfr_err *err)
 {
     const size_t n = (size_t)b->graph->n_values + 1;
-    tfr_status status = TFR_OK;
-    if (!b->follows)
-        b->follows = tfr__alloc(n * sizeof *b->follows);
-    if (!b->follows)
-        status = tfr__no_memory(err);
-    else if (!b->is_again)
-        status = tfr__twins_begin(b, err);
+    tfr_status status = b->is_again ? TFR_OK : tfr__twins_begin(b, err);
     b->is_again = !status;
     if (status)
         return status;

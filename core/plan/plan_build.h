@@ -52,7 +52,8 @@ typedef struct tfr__group {
     int32_t like;    /* the group whose program it has for all shapes, or -1 */
     tfr_value *args; /* inputs, then outputs, of launches */
     uint32_t n_inputs, n_outputs;
-    bool *in_place;       /* [output][input]: the program may write the one over the other */
+    bool *in_place;       /* [output][input]: the program may write the one over the other; behind
+                             args */
     tfr__program program; /* n_nodes 0: dissolved */
 } tfr__group;
 
@@ -256,6 +257,8 @@ void tfr__group_dissolve(tfr__build *b, uint32_t group, const char *why);
 /* Compiles, or dissolves the group: then its n_nodes is 0. seen: groups that were compiled before,
  * or NULL; one that is equal but for the values it is given gets the same program. */
 tfr_status tfr__group_compile(tfr__build *b, uint32_t group, struct tfr__views *seen, tfr_err *err);
+/* Makes room for the arguments of a group that has none. False: there is no memory. */
+bool tfr__group_arguments(tfr__group *group, uint32_t n_inputs, uint32_t n_outputs);
 /* The program, or what is left of it, and its arguments. */
 void tfr__group_free(tfr__group *group);
 /* plan_twin.c */

@@ -273,10 +273,20 @@ void tfr__group_free(tfr__group *g)
 {
     tfr__program_drop(&g->program);
     tfr__free(g->args);
-    tfr__free(g->in_place);
     g->args = NULL;
-    g->in_place = NULL;
     g->n_inputs = g->n_outputs = 0;
+}
+
+bool tfr__group_arguments(tfr__group *g, uint32_t n_inputs, uint32_t n_outputs)
+{
+    const size_t n = (size_t)n_inputs + n_outputs;
+    g->args = tfr__calloc(1, n * sizeof *g->args + (size_t)n_inputs * n_outputs + 1);
+    if (!g->args)
+        return false;
+    g->in_place = (bool *)(g->args + n);
+    g->n_inputs = n_inputs;
+    g->n_outputs = n_outputs;
+    return true;
 }
 
 tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr__views *seen, tfr_err *err)
@@ -307,13 +317,9 @@ tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr__views *seen, t
                                    : TFR_NODE_VIEW;
         tfr__view_border(&w, b, g->backend,
                          b->streams->items[g->stream].memory == TFR__MEMORY_HOST);
-        g->n_inputs = w.pub.n_inputs;
-        g->n_outputs = w.pub.n_outputs;
-        g->args = tfr__calloc((size_t)g->n_inputs + g->n_outputs + 1, sizeof *g->args);
-        g->in_place = tfr__calloc((size_t)g->n_inputs * g->n_outputs + 1, sizeof *g->in_place);
-        if (!g->args || !g->in_place)
+        if (!tfr__group_arguments(g, w.pub.n_inputs, w.pub.n_outputs))
             status = tfr__no_memory(err);
-        for (uint32_t k = 0; g->args && k < g->n_inputs + g->n_outputs; k++)
+        for (uint32_t k = 0; k < g->n_inputs + g->n_outputs; k++)
             g->args[k] = w.value_of[w.args[k]];
         g->program.node = (int32_t)(b->first + g->first);
         if (!status) {

@@ -242,7 +242,7 @@ static bool resolve_list(tfr__build *b, uint32_t i, uint32_t depth)
 static void resolve_node(tfr__build *b, uint32_t i, uint32_t depth)
 {
     const tfr__node *node = tfr__build_node_at(b, i);
-    tfr_tensor **inputs = NULL, **results = NULL;
+    tfr_tensor **inputs, **results;
     tfr__type *types = NULL;
     bool ready = true;
     for (uint32_t k = 0; k < node->n_outputs && ready; k++) {
@@ -258,10 +258,13 @@ static void resolve_node(tfr__build *b, uint32_t i, uint32_t depth)
     if (ready && node->n_outputs == 1 && node->outputs[0] != TFR_VALUE_NONE &&
         node->n_inputs <= MOST_LISTS && resolve_list(b, i, depth))
         return;
-    inputs = tfr__calloc((size_t)node->n_inputs + 1, sizeof *inputs);
-    results = tfr__calloc((size_t)node->n_outputs + 1, sizeof *results);
-    types = tfr__calloc((size_t)node->n_outputs + 1, sizeof *types);
-    ready = ready && inputs && results && types;
+    if (ready)
+        types = tfr__calloc(1, node->n_outputs * (sizeof *types + sizeof *results) +
+                                   (node->n_inputs + 1) * sizeof *inputs);
+    if (!types)
+        return;
+    results = (tfr_tensor **)(types + node->n_outputs);
+    inputs = results + node->n_outputs;
     for (uint32_t k = 0; k < node->n_inputs && ready; k++) {
         if (node->inputs[k] == TFR_VALUE_NONE)
             continue;
@@ -281,8 +284,6 @@ static void resolve_node(tfr__build *b, uint32_t i, uint32_t depth)
                 tfr_tensor_release(results[k]);
         }
     }
-    tfr__free(inputs);
-    tfr__free(results);
     tfr__free(types);
 }
 

@@ -181,34 +181,33 @@ static tfr_status groups_cut(walk *w, tfr_err *err)
     }
     if (!n)
         return TFR_OK;
-    w->met = tfr__calloc(n, sizeof *w->met);
-    w->first_read = tfr__calloc(n, sizeof *w->first_read);
-    w->reads = tfr__calloc(n_inputs + 1, sizeof *w->reads);
-    w->noted = tfr__calloc(n_nodes(b), sizeof *w->noted);
-    if (!w->met || !w->first_read || !w->reads || !w->noted)
-        status = tfr__no_memory(err);
+    w->reads =
+        tfr__calloc(1, (n_inputs + 1) * sizeof *w->reads + (2 * n + n_nodes(b)) * sizeof *w->met);
+    if (!w->reads)
+        return tfr__no_memory(err);
+    w->met = (uint32_t *)(w->reads + n_inputs);
+    w->first_read = w->met + n;
+    w->noted = w->first_read + n;
     for (uint32_t i = 0; !status && i < n_nodes(b); i++)
         if (is_free(&b->nodes[i]))
             status = node_cut(w, i, err);
-    tfr__free(w->met);
-    tfr__free(w->first_read);
     tfr__free(w->reads);
-    tfr__free(w->noted);
     return status;
 }
 
 static tfr_status walk_init(walk *w, tfr_err *err)
 {
     const size_t n = (size_t)n_nodes(w->b) + 1;
-    w->stack = tfr__calloc(n, sizeof *w->stack);
-    w->mark = tfr__calloc(n, sizeof *w->mark);
-    return w->stack && w->mark ? TFR_OK : tfr__no_memory(err);
+    w->stack = tfr__calloc(2 * n, sizeof *w->stack);
+    if (!w->stack)
+        return tfr__no_memory(err);
+    w->mark = w->stack + n;
+    return TFR_OK;
 }
 
 static void walk_finish(walk *w)
 {
     tfr__free(w->stack);
-    tfr__free(w->mark);
 }
 
 /* Adds to the count of each value that node i reads, once for each. */
@@ -378,19 +377,9 @@ static tfr_status propose_all(tfr__build *b, tfr_err *err)
 
 tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
 {
-    size_t n = (size_t)n_nodes(b) + 1, n_values = (size_t)b->graph->n_values + 1;
     walk w = {.b = b};
-    tfr_status status = TFR_OK;
-    b->order = tfr__calloc(n, sizeof *b->order);
-    b->layouts = tfr__calloc(n_values, sizeof *b->layouts);
-    b->readers = tfr__calloc(n_values, sizeof *b->readers);
-    b->number = tfr__alloc(n_values * sizeof *b->number);
-    if (!b->order || !b->layouts || !b->readers || !b->number)
-        status = tfr__no_memory(err);
-    if (!status)
-        status = walk_init(&w, err);
-    if (!status)
-        memset(b->number, 0xff, n_values * sizeof *b->number);
+    tfr_status status = walk_init(&w, err);
+    memset(b->number, 0xff, b->graph->n_values * sizeof *b->number);
     for (uint32_t i = 0; i < n_nodes(b); i++)
         b->nodes[i].group = -1;
     for (uint32_t i = 0; !status && i < n_nodes(b); i++)

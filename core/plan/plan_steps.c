@@ -437,27 +437,22 @@ static tfr_status leave(tfr__steps *s, tfr_err *err)
 tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
 {
     tfr__steps s = {.b = b, .p = b->plan, .n_memories = b->streams->n_memories};
-    size_t n_values = b->graph->n_values, n_where = n_values * s.n_memories;
-    tfr_status status = TFR_OK;
-    s.where = tfr__alloc((n_where + 1) * sizeof *s.where);
-    s.plain = tfr__alloc((n_values + 1) * sizeof *s.plain);
-    s.in_layout = tfr__alloc((n_values + 1) * sizeof *s.in_layout);
-    s.random = tfr__alloc(s.n_memories * sizeof *s.random);
-    s.dims = tfr__calloc(n_values + 1, sizeof *s.dims);
-    s.n_syncs = tfr__calloc((size_t)b->streams->n + 1, sizeof *s.n_syncs);
-    s.n_put = tfr__calloc((size_t)b->streams->n + 1, sizeof *s.n_put);
-    s.ordered = tfr__calloc((size_t)b->streams->n * b->streams->n + 1, sizeof *s.ordered);
-    if (!s.where || !s.plain || !s.in_layout || !s.random || !s.dims || !s.n_syncs || !s.n_put ||
-        !s.ordered)
-        status = tfr__no_memory(err);
-    if (!status) {
-        memset(s.where, 0xff, n_where * sizeof *s.where); /* TFR__NO_BUFFER */
-        memset(s.plain, 0xff, n_values * sizeof *s.plain);
-        memset(s.in_layout, 0xff, n_values * sizeof *s.in_layout);
-        memset(s.random, 0xff, s.n_memories * sizeof *s.random);
-    }
-    if (!status)
-        status = tfr__steps_homes(&s, err);
+    const size_t n = b->graph->n_values, n_streams = b->streams->n;
+    const size_t n_none = n * (s.n_memories + 2) + s.n_memories; /* TFR__NO_BUFFER at first */
+    tfr_status status;
+    s.dims = tfr__calloc(1, (n + 1) * sizeof *s.dims +
+                                (n_none + n_streams * (n_streams + 2)) * sizeof *s.where);
+    if (!s.dims)
+        return tfr__no_memory(err);
+    s.where = (uint32_t *)(s.dims + n);
+    s.plain = s.where + n * s.n_memories;
+    s.in_layout = s.plain + n;
+    s.random = s.in_layout + n;
+    s.n_syncs = s.random + s.n_memories;
+    s.n_put = s.n_syncs + n_streams;
+    s.ordered = s.n_put + n_streams;
+    memset(s.where, 0xff, n_none * sizeof *s.where);
+    status = tfr__steps_homes(&s, err);
     for (uint32_t at = 0; !status && at < b->n_order; at++) {
         uint32_t i = b->order[at];
         const tfr__node *node = tfr__build_node_at(b, i);
@@ -478,15 +473,8 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
         status = tfr__steps_bind(&s, err);
     if (!status)
         status = tfr__steps_capture(&s, err);
-    tfr__free(s.where);
-    tfr__free(s.plain);
-    tfr__free(s.in_layout);
-    tfr__free(s.random);
     tfr__free(s.variable);
     tfr__free(s.dims);
-    tfr__free(s.n_syncs);
-    tfr__free(s.n_put);
-    tfr__free(s.ordered);
     tfr__free(s.pending);
     tfr__free(s.arg_buffers);
     return status;

@@ -233,17 +233,13 @@ static bool take_program(const tfr__view *w, tfr__build *b, uint32_t like, uint3
             b->number[map[v]] = -1;
     if (equal) {
         const size_t n_args = (size_t)from->n_inputs + from->n_outputs;
-        g->args = tfr__calloc(n_args + 1, sizeof *g->args);
-        g->in_place = tfr__calloc((size_t)from->n_inputs * from->n_outputs + 1, 1);
-        equal = g->args && g->in_place;
+        equal = tfr__group_arguments(g, from->n_inputs, from->n_outputs);
         for (size_t k = 0; equal && k < n_args; k++)
             g->args[k] = map[w->args[k]];
         for (size_t k = from->n_inputs; equal && k < n_args; k++)
             b->layouts[g->args[k]].appends = b->layouts[from->args[k]].appends;
     }
     if (equal) {
-        g->n_inputs = from->n_inputs;
-        g->n_outputs = from->n_outputs;
         g->stream = from->stream;
         g->like = b->chance ? -1 : (int32_t)like;
         g->program.node = (int32_t)(b->first + g->first);

@@ -60,23 +60,23 @@ static tfr_status find_pins(tfr_session *session, tfr__subgraph *subgraph, tfr_e
 tfr_status tfr__subgraph_create(tfr_session *session, tfr_graph *graph, tfr__subgraph **out,
                                 tfr_err *err)
 {
-    tfr__subgraph *subgraph = tfr__calloc(1, sizeof *subgraph);
-    tfr_status status = TFR_OK;
-    if (subgraph) {
-        subgraph->graph = graph;
-        subgraph->last_use = tfr__calloc((size_t)graph->n_values + 1, sizeof *subgraph->last_use);
-        subgraph->pins = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *subgraph->pins);
-        subgraph->children = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *subgraph->children);
-        subgraph->plans = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *subgraph->plans);
-        subgraph->checked = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *subgraph->checked);
-    }
-    if (!subgraph || !subgraph->last_use || !subgraph->pins || !subgraph->children ||
-        !subgraph->plans || !subgraph->checked)
-        status = tfr__no_memory(err);
-    if (!status) {
-        find_last_uses(subgraph);
-        status = find_pins(session, subgraph, err);
-    }
+    const size_t n = graph->n_nodes;
+    tfr__subgraph *subgraph =
+        tfr__calloc(1, sizeof *subgraph +
+                           n * (sizeof *subgraph->plans + sizeof *subgraph->children +
+                                sizeof *subgraph->pins + sizeof *subgraph->checked) +
+                           graph->n_values * sizeof *subgraph->last_use);
+    tfr_status status;
+    if (!subgraph)
+        return tfr__no_memory(err);
+    subgraph->graph = graph;
+    subgraph->plans = (tfr__plan **)(subgraph + 1);
+    subgraph->children = (tfr__subgraph ***)(subgraph->plans + n);
+    subgraph->checked = (uint64_t *)(subgraph->children + n);
+    subgraph->pins = (tfr__pin *)(subgraph->checked + n);
+    subgraph->last_use = (int32_t *)(subgraph->pins + n);
+    find_last_uses(subgraph);
+    status = find_pins(session, subgraph, err);
     for (uint32_t i = 0; !status && i < graph->n_nodes; i++) {
         const tfr__node *node = &graph->nodes[i];
         if (!node->n_subgraphs)
@@ -99,8 +99,7 @@ void tfr__subgraph_destroy(tfr_session *session, tfr__subgraph *subgraph)
 {
     if (!subgraph)
         return;
-    for (uint32_t i = 0; subgraph->plans && subgraph->children && i < subgraph->graph->n_nodes;
-         i++) {
+    for (uint32_t i = 0; i < subgraph->graph->n_nodes; i++) {
         for (tfr__plan *p = subgraph->plans[i], *next; p; p = next) {
             next = p->next;
             tfr__plan_destroy(p);
@@ -110,11 +109,6 @@ void tfr__subgraph_destroy(tfr_session *session, tfr__subgraph *subgraph)
             tfr__subgraph_destroy(session, subgraph->children[i][k]);
         tfr__free(subgraph->children[i]);
     }
-    tfr__free(subgraph->last_use);
-    tfr__free(subgraph->pins);
-    tfr__free(subgraph->children);
-    tfr__free(subgraph->plans);
-    tfr__free(subgraph->checked);
     tfr__free(subgraph);
 }
 
