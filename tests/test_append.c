@@ -348,6 +348,81 @@ TEST(nor_are_those_whose_memory_ends)
     stop(&d);
 }
 
+/* Two layers that are alike, so that the second has the program of the first. */
+static tfr_graph *two_layers(void)
+{
+    return graph_of_text(
+        "in q 1 3 1 8; in p 1 3 ? 8; in r 1 3 ? 8; const w 8 8; c = Concat{axis=2}(p,MatMul(q,w));"
+        "a = MatMul(Softmax(MatMul(q,Transpose{perm=0,1,3,2}(c))),c); y = Relu(MatMul(a,w));"
+        "d = Concat{axis=2}(r,MatMul(y,w));"
+        "b = MatMul(Softmax(MatMul(y,Transpose{perm=0,1,3,2}(d))),d);"
+        "out Relu(MatMul(b,w)); out c; out d");
+}
+
+/* The same memory, which ends with the last row. */
+static tfr_tensor *without_room(const tfr_tensor *t)
+{
+    tfr_tensor *wrapped = NULL;
+    REQUIRE_OK(tfr_tensor_wrap(TFR_DTYPE_F32, tfr_tensor_shape(t), tfr_tensor_strides(t),
+                               tfr_tensor_data(t), NULL, NULL, &wrapped, &err),
+               &err);
+    return wrapped;
+}
+
+/* Plans are renewed by then, and programs of lengths to come are there, which append. */
+static void decode_until_room_ends(int64_t last, uint32_t layer)
+{
+    decoder a = {.runtime = new_runtime(), .graph = two_layers()}, b = a;
+    tfr_tensor *in[3], *other[3], *out[3], *expected[3];
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    options.device = "native:0";
+    REQUIRE_OK(tfr_session_create(a.runtime, a.graph, &options, &a.session, &err), &err);
+    REQUIRE_OK(tfr_session_create(a.runtime, a.graph, &options, &b.session, &err), &err);
+    for (uint32_t i = 1; i < 3; i++)
+        REQUIRE_OK(tfr_session_append(a.session, i, i, &err), &err);
+    in[1] = roomy(10, 1);
+    in[2] = roomy(10, 2);
+    for (int64_t n = 10; n <= last + 2; n++) {
+        in[0] = rows(1, (float)n);
+        for (int i = 0; i < 3; i++)
+            other[i] = plain(in[i]);
+        if (n == last) {
+            tfr_tensor *ends = without_room(in[layer]);
+            REQUIRE_OK(tfr_session_run(a.session,
+                                       (tfr_tensor *[]){in[0], layer == 1 ? ends : in[1],
+                                                        layer == 2 ? ends : in[2]},
+                                       3, out, 3, &err),
+                       &err);
+            CHECK(tfr_tensor_data(out[layer]) != tfr_tensor_data(ends));
+            tfr_tensor_release(ends);
+        } else {
+            REQUIRE_OK(tfr_session_run(a.session, in, 3, out, 3, &err), &err);
+            CHECK(n > last || tfr_tensor_data(out[1]) == tfr_tensor_data(in[1]));
+            CHECK(n > last || tfr_tensor_data(out[2]) == tfr_tensor_data(in[2]));
+        }
+        REQUIRE_OK(tfr_session_run(b.session, other, 3, expected, 3, &err), &err);
+        for (int i = 0; i < 3; i++)
+            CHECK(same_bits(out[i], expected[i]));
+        release(in, 3);
+        release(other, 3);
+        release(expected, 3);
+        tfr_tensor_release(out[0]);
+        in[1] = out[1];
+        in[2] = out[2];
+    }
+    release(&in[1], 2);
+    tfr_session_destroy(a.session);
+    stop(&b);
+}
+
+TEST(a_program_that_appends_is_not_given_a_past_without_room)
+{
+    NEED_NATIVE();
+    for (int64_t last = 18; last < 36; last++)
+        for (uint32_t layer = 1; layer < 3; layer++)
+            decode_until_room_ends(last, layer);
+}
+
 TEST(an_output_has_one_input)
 {
     NEED_NATIVE();
@@ -373,6 +448,7 @@ static const test_case cases[] = {
     CASE(a_run_that_fails_leaves_the_past_as_it_was),
     CASE(inputs_that_share_their_room_are_not_appended_to),
     CASE(nor_are_those_whose_memory_ends),
+    CASE(a_program_that_appends_is_not_given_a_past_without_room),
     CASE(an_output_has_one_input),
 };
 TEST_MAIN(cases)

@@ -155,6 +155,8 @@ static tfr_status build_again(tfr__build *b, const tfr__section *section, tfr__p
     by_course = b->renews && tfr__course_fits(b);
     if (by_course) {
         status = tfr__course_take(b, same, err);
+        /* Programs that append were compiled for others, or earlier: is there room here and now? */
+        *same = *same && tfr__plan_has_room(like, section->values, b);
     } else {
         tfr__build_count(b);
         if (!b->renews)

@@ -174,8 +174,10 @@ bool tfr__plan_fits(const tfr__plan *plan, tfr_tensor *const *values);
  * another live-in in it. */
 tfr_tensor *tfr__plan_grow(const tfr__plan *plan, tfr_tensor *const *values, tfr_value old,
                            const tfr__type *type);
-/* Is there room for all that the plan appends to live-ins? types: by value; NULL = as planned. */
-bool tfr__plan_has_room(const tfr__plan *plan, tfr_tensor *const *values, const tfr__type *types);
+/* Is there room for all that the plan appends to live-ins? b: for all that programs of this build
+ * append, as its types have it; or NULL. */
+bool tfr__plan_has_room(const tfr__plan *plan, tfr_tensor *const *values,
+                        const struct tfr__build *b);
 /* Has the tensor, which is of the same rank, the same strides? */
 bool tfr__live_in_lies(const tfr__live_in *want, const tfr_tensor *t);
 

@@ -108,15 +108,18 @@ bool tfr__live_in_lies(const tfr__live_in *want, const tfr_tensor *t)
     return memcmp(t->strides, want->strides, (size_t)t->shape.rank * sizeof *t->strides) == 0;
 }
 
-bool tfr__plan_has_room(const tfr__plan *p, tfr_tensor *const *values, const tfr__type *types)
+bool tfr__plan_has_room(const tfr__plan *p, tfr_tensor *const *values, const tfr__build *b)
 {
     bool has_room = true;
     for (uint32_t i = 0; has_room && i < p->n_live_outs; i++) {
         const tfr__live_out *out = &p->live_outs[i];
-        tfr_tensor *t = out->grown ? tfr__plan_grow(p, values, p->buffers[out->buffer].value,
-                                                    types ? &types[out->value] : &out->type)
-                                   : NULL;
-        has_room = t || !out->grown;
+        tfr_tensor *t;
+        if (b ? !b->layouts[out->value].appends : !out->grown)
+            continue;
+        t = tfr__plan_grow(p, values,
+                           b ? b->section->appends[out->value] : p->buffers[out->buffer].value,
+                           b ? &b->types[out->value] : &out->type);
+        has_room = t != NULL;
         tfr_tensor_release(t);
     }
     return has_room;

@@ -153,7 +153,7 @@ bool tfr__plan_renew(tfr__build *b, uint32_t n_known)
         can = step_fits(b, &p->steps[k]);
     for (uint32_t i = 0; can && i < p->n_live_outs; i++)
         can = p->live_outs[i].grown == b->layouts[p->live_outs[i].value].appends;
-    if (!can || !tfr__plan_has_room(p, b->section->values, b->types))
+    if (!can)
         return false;
     take_shapes(b);
     for (uint32_t k = 0; k < p->n_steps; k++)
