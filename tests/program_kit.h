@@ -30,6 +30,7 @@ static struct {
     bool large;                 /* do not look whether group 0 is convex: that takes n * n * n */
     int32_t propose_status, compile_status, launch_status, bytes_status;
     const char *fail_op; /* compile_status for groups with a node of this op; NULL = all */
+    uint32_t fail_nth;   /* only the n-th of these from now on; 0 = all */
     /* defects */
     int32_t bad_group;
     bool bad_foreign, bad_layout, no_program;
@@ -260,6 +261,7 @@ static int32_t kit_compile(tfr_plugin_device *device, const tfr_program_graph *g
                            tfr_program_output *outputs, uint32_t stride, tfr_program_info *info,
                            tfr_err *err)
 {
+    const bool once = kit.fail_nth > 0;
     uint64_t offset = 0;
     CHECK(options->size >= sizeof *options && info->size >= sizeof *info);
     kit.n_compiles++;
@@ -269,8 +271,12 @@ static int32_t kit_compile(tfr_plugin_device *device, const tfr_program_graph *g
         memcpy(kit.blob, options->blob, options->blob_bytes);
     kit_check_graph(graph);
     kit_check_border(graph);
-    if (kit.compile_status && kit_fails(graph))
-        return tfr_fail(err, kit.compile_status, "not these %u nodes", graph->n_nodes);
+    if (kit.compile_status && kit_fails(graph) && (!kit.fail_nth || !--kit.fail_nth)) {
+        const int32_t status = kit.compile_status;
+        if (once)
+            kit.compile_status = TFR_OK;
+        return tfr_fail(err, (tfr_status)status, "not these %u nodes", graph->n_nodes);
+    }
     if (kit.no_program)
         return TFR_OK;
     tfr_program *p = calloc(1, sizeof *p);

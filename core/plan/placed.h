@@ -31,7 +31,7 @@ typedef struct tfr__placed {
 typedef struct tfr__program {
     tfr__backend *backend;
     tfr_program *program;
-    uint32_t *refs; /* plans, and groups of builds, that have it */
+    uint32_t *refs; /* who has it; begins what these share, with what it was given */
     uint32_t n_nodes;
     int32_t node;                 /* the first one */
     uint32_t first_row, last_row; /* of the plan's placed: its nodes lie between */

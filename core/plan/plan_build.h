@@ -108,6 +108,9 @@ typedef struct tfr__build {
     uint64_t decided_ns;        /* a guess of what its nodes took when they were placed */
     struct tfr__course *course; /* or NULL */
     uint32_t *seen;             /* by value: the last look (tfr__build_look) that has met it */
+    int64_t grown_by; /* what all dims that move have grown by, from renewal to renewal; or 0 */
+    uint32_t n_alike; /* renewals in a row for which that was the same */
+    uint32_t n_append_changes; /* answers of compilers that differ in it from those before */
 } tfr__build;
 
 /* The value's tensor in the environment if it comes from outside the section, else NULL. */
@@ -257,10 +260,15 @@ void tfr__group_dissolve(tfr__build *b, uint32_t group, const char *why);
 /* Compiles, or dissolves the group: then its n_nodes is 0. seen: groups that were compiled before,
  * or NULL; one that is equal but for the values it is given gets the same program. */
 tfr_status tfr__group_compile(tfr__build *b, uint32_t group, struct tfr__views *seen, tfr_err *err);
+/* A program of a group that has one, for types and values that it will have later: the group stays
+ * as it is. False: there is none. */
+bool tfr__group_compile_ahead(tfr__build *b, uint32_t group, tfr__program *out);
 /* Makes room for the arguments of a group that has none. False: there is no memory. */
 bool tfr__group_arguments(tfr__group *group, uint32_t n_inputs, uint32_t n_outputs);
 /* The program, or what is left of it, and its arguments. */
 void tfr__group_free(tfr__group *group);
+/* p, which drops what it has, has the program of `from`, too. */
+void tfr__program_take(tfr__program *p, const tfr__program *from);
 /* plan_twin.c */
 /* Finds, before the first look for twins, nodes that are called alike. */
 tfr_status tfr__twins_begin(tfr__build *b, tfr_err *err);

@@ -146,8 +146,10 @@ static tfr_status answer_check(tfr__build *b, const tfr__view *w, tfr__group *g,
         uint32_t v = (uint32_t)w->pub.outputs[k];
         tfr__value_layout *stored = &b->layouts[w->value_of[v]];
         const bool update = w->values[v].flags & TFR_VALUE_UPDATE;
+        const bool appends = outputs[k].flags & TFR_OUTPUT_APPENDS;
         tfr_status status;
-        stored->appends = outputs[k].flags & TFR_OUTPUT_APPENDS;
+        b->n_append_changes += stored->appends != appends;
+        stored->appends = appends;
         if ((outputs[k].flags & TFR_OUTPUT_IN_PLACE && w->values[v].variable < 0) ||
             (stored->appends && !(w->values[v].flags & TFR_VALUE_APPEND)))
             return tfr_fail(err, TFR_EPLUGIN,
@@ -174,6 +176,20 @@ static tfr_status answer_check(tfr__build *b, const tfr__view *w, tfr__group *g,
     return TFR_OK;
 }
 
+/* What all that have a program share; its first field is their count of references. */
+typedef struct shared {
+    uint32_t refs, n_given;
+    tfr_tensor *given[]; /* made by nodes, for the shapes that it was compiled for */
+} shared;
+
+static void shared_free(uint32_t *refs)
+{
+    shared *s = (shared *)(void *)refs;
+    while (s && s->n_given)
+        tfr_tensor_release(s->given[--s->n_given]);
+    tfr__free(s);
+}
+
 void tfr__program_drop(tfr__program *p)
 {
     if (p->program && --*p->refs == 0) {
@@ -181,9 +197,33 @@ void tfr__program_drop(tfr__program *p)
         TFR__SLOT(p->backend, "drop", NULL, NULL,
                   p->backend->program.drop(p->backend->device, p->program));
         pthread_mutex_unlock(&p->backend->lock);
-        tfr__free(p->refs);
+        shared_free(p->refs);
     }
     p->program = NULL;
+}
+
+void tfr__program_take(tfr__program *p, const tfr__program *from)
+{
+    tfr__program_drop(p);
+    p->info = from->info;
+    p->program = from->program;
+    p->refs = from->refs;
+    ++*p->refs;
+}
+
+/* What a program of the view shares, with one reference; NULL: no memory. */
+static uint32_t *share(const tfr__build *b, const tfr__view *w)
+{
+    shared *s = tfr__alloc(sizeof *s + w->pub.n_values * sizeof *s->given);
+    if (!s)
+        return NULL;
+    *s = (shared){.refs = 1};
+    for (uint32_t v = 0; v < w->pub.n_values; v++) {
+        tfr_tensor *known = b->known[w->value_of[v]];
+        if (known && b->graph->values[w->value_of[v]].role == TFR__ROLE_NODE)
+            s->given[s->n_given++] = tfr_tensor_retain(known);
+    }
+    return &s->refs;
 }
 
 void tfr__group_dissolve(tfr__build *b, uint32_t group, const char *why)
@@ -228,15 +268,16 @@ static tfr_status compile(tfr__build *b, const tfr__view *w, tfr__group *g, tfr_
     tfr__blob blob = {0};
     tfr_status status;
     tfr_program_output *outputs = tfr__calloc((size_t)w->pub.n_outputs + 1, sizeof *outputs);
-    uint32_t *refs = tfr__calloc(1, sizeof *refs);
+    uint32_t *refs = share(b, w);
     if (!outputs || !refs) {
         tfr__free(outputs);
-        tfr__free(refs);
+        shared_free(refs);
         return tfr__no_memory(err);
     }
     for (uint32_t k = 0; k < w->pub.n_outputs; k++)
         outputs[k].size = sizeof outputs[k];
     g->program.backend = backend;
+    memset(&g->program.info, 0, sizeof g->program.info);
     g->program.info.size = sizeof g->program.info;
     if (quick)
         options.flags = TFR_COMPILE_QUICK;
@@ -253,12 +294,11 @@ static tfr_status compile(tfr__build *b, const tfr__view *w, tfr__group *g, tfr_
     tfr__blob_put(b->streams->runtime, backend, status ? NULL : g->program.program, &blob);
     if (status || !g->program.program) { /* outputs are written only on success */
         g->program.program = NULL;
-        tfr__free(refs);
+        shared_free(refs);
         if (!status)
             status = tfr_fail(err, TFR_EPLUGIN, "it gave no program");
     } else {
         g->program.refs = refs;
-        *refs = 1;
         status = answer_check(b, w, g, outputs, err);
         if (status == TFR_EUNSUPPORTED)
             status = TFR_EPLUGIN;
@@ -289,6 +329,36 @@ bool tfr__group_arguments(tfr__group *g, uint32_t n_inputs, uint32_t n_outputs)
     return true;
 }
 
+/* The group as its compiler sees it. */
+static tfr_status view_group(tfr__view *w, tfr__build *b, uint32_t group, tfr_err *err)
+{
+    const tfr__group *g = &b->groups[group];
+    tfr_status status = tfr__view_init(w, b, (int32_t)group, g->backend, err);
+    for (uint32_t i = 0; !status && i < w->pub.n_nodes; i++)
+        w->nodes[i].flags = tfr__build_node_at(b, w->which[i])->op->kind == TFR__OP_KERNEL
+                                ? TFR_NODE_MINE
+                                : TFR_NODE_VIEW;
+    if (!status)
+        tfr__view_border(w, b, g->backend, b->streams->items[g->stream].memory == TFR__MEMORY_HOST);
+    return status;
+}
+
+/* What fails here fails once more when its time has come, and is told then. */
+bool tfr__group_compile_ahead(tfr__build *b, uint32_t group, tfr__program *out)
+{
+    tfr__group g = b->groups[group];
+    const uint32_t n_append_changes = b->n_append_changes;
+    tfr_err own = TFR_ERR_INIT;
+    tfr__view w;
+    g.program.program = NULL;
+    if (!view_group(&w, b, group, &own) && !compile(b, &w, &g, &own) &&
+        b->n_append_changes != n_append_changes)
+        tfr__program_drop(&g.program);
+    tfr__view_finish(&w);
+    *out = g.program;
+    return out->program != NULL;
+}
+
 tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr__views *seen, tfr_err *err)
 {
     tfr__group *g = &b->groups[group];
@@ -303,20 +373,13 @@ tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr__views *seen, t
     tfr__group_free(g);
     if (seen && tfr__views_share(seen, b, group))
         return TFR_OK;
-    memset(&g->program.info, 0, sizeof g->program.info);
     while (state->choice.backend != g->backend)
         state++; /* views have none */
     status = tfr__stream_get(b->streams, state->choice.device, g->backend, &g->stream, err);
     if (status)
         return status;
-    status = tfr__view_init(&w, b, (int32_t)group, g->backend, err);
+    status = view_group(&w, b, group, err);
     if (!status) {
-        for (uint32_t i = 0; i < w.pub.n_nodes; i++)
-            w.nodes[i].flags = tfr__build_node_at(b, w.which[i])->op->kind == TFR__OP_KERNEL
-                                   ? TFR_NODE_MINE
-                                   : TFR_NODE_VIEW;
-        tfr__view_border(&w, b, g->backend,
-                         b->streams->items[g->stream].memory == TFR__MEMORY_HOST);
         if (!tfr__group_arguments(g, w.pub.n_inputs, w.pub.n_outputs))
             status = tfr__no_memory(err);
         for (uint32_t k = 0; k < g->n_inputs + g->n_outputs; k++)

@@ -6,12 +6,19 @@
  * notes what there was to do: which nodes to infer, which values are copies, which groups to
  * compile and which have their programs. The next renewal goes by that list, looks at nothing else,
  * and compares nothing but what it infers: if other values change than did, the plan is given up.
+ *
+ * Where formulas tell all that programs depend on, those of the next lengths are compiled, too, and
+ * wait until these come. They hold for the dims that all inputs have when they have grown as they
+ * did the last time; when these grow otherwise, or the list is written anew, they are dropped.
  */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "plan/plan_formula.h"
 #include "plan/plan_view.h"
+
+/* For how many lengths programs are compiled at once, and of how many nodes of each at most. */
+enum { MOST_AHEAD = 8, MOST_NODES = 64 };
 
 /* A node to infer, or the value that takes the type of another; a node to ask about; a group to
  * compile, or one that takes the program of another. */
@@ -22,8 +29,13 @@ typedef struct item {
 
 struct tfr__course {
     uint64_t most_bytes; /* of all that comes in: what runs where holds for a size like that */
+    uint64_t bytes;      /* the last time */
     uint32_t n_quarantines;
     uint32_t n_values, n_asked, n_groups;
+    uint32_t n_compiled, n_nodes; /* groups that do not take the program of another; their nodes */
+    bool is_known;                /* what comes in tells all about these, without inference */
+    uint32_t n_ahead, n_taken;
+    tfr__program *ahead; /* [n_ahead + 1][n_compiled]: of the shapes at hand, then of next ones */
     tfr__formulas formulas;
     item items[]; /* those of values, then nodes, then those of groups */
 };
@@ -36,6 +48,31 @@ static uint64_t live_bytes(const tfr__build *b)
     return bytes;
 }
 
+/* What all dims that are not those of the plan have grown by, or 0. */
+static int64_t growth(const tfr__build *b)
+{
+    int64_t by = 0;
+    for (uint32_t i = 0; i < b->plan->n_live_ins; i++) {
+        const tfr_shape *was = &b->plan->live_ins[i].shape;
+        const int64_t *now = b->section->values[b->plan->live_ins[i].value]->shape.dims;
+        for (int32_t k = 0; k < was->rank; k++) {
+            if (now[k] == was->dims[k])
+                continue;
+            if (by && now[k] - was->dims[k] != by)
+                return 0;
+            by = now[k] - was->dims[k];
+        }
+    }
+    return by;
+}
+
+static void note_growth(tfr__build *b)
+{
+    const int64_t by = growth(b);
+    b->n_alike = by && by == b->grown_by && by < INT32_MAX ? b->n_alike + 1 : 0;
+    b->grown_by = by;
+}
+
 /* The items of node i, one of whose inputs has changed. */
 static void learn_node(tfr__build *b, uint32_t i)
 {
@@ -45,8 +82,10 @@ static void learn_node(tfr__build *b, uint32_t i)
     tfr__course *c = b->course;
     if (!state->is_copied || state->by_chance || b->nodes[twin].varies) {
         uint32_t at = c->formulas.n;
-        if (!tfr__formulas_find(&c->formulas, b, i))
+        if (!tfr__formulas_find(&c->formulas, b, i)) {
             c->items[c->n_values++] = (item){(int32_t)i, -1};
+            c->is_known = false;
+        }
         for (; at < c->formulas.n; at++)
             if (!at || c->formulas.items[at - 1].value != c->formulas.items[at].value)
                 c->items[c->n_values++] = (item){-1, (int32_t)at};
@@ -62,10 +101,21 @@ static void learn_node(tfr__build *b, uint32_t i)
     }
 }
 
+static void drop_ahead(tfr__course *c)
+{
+    for (uint32_t i = 0; c->ahead && i < (c->n_ahead + 1) * c->n_compiled; i++)
+        tfr__program_drop(&c->ahead[i]);
+    tfr__free(c->ahead);
+    c->ahead = NULL;
+    c->n_ahead = c->n_taken = 0;
+}
+
 void tfr__course_free(tfr__build *b)
 {
-    if (b->course)
+    if (b->course) {
         tfr__formulas_free(&b->course->formulas);
+        drop_ahead(b->course);
+    }
     tfr__free(b->course);
     b->course = NULL;
 }
@@ -80,9 +130,12 @@ void tfr__course_learn(tfr__build *b)
     b->course = c = tfr__calloc(1, sizeof *c + n * sizeof *c->items);
     if (!c)
         return;
+    note_growth(b);
+    c->is_known = true;
     can = tfr__formulas_begin(&c->formulas, b) && can;
     c->n_quarantines = atomic_load(&tfr__n_quarantines);
-    c->most_bytes = live_bytes(b) + live_bytes(b) / 8;
+    c->bytes = live_bytes(b);
+    c->most_bytes = c->bytes + c->bytes / 8;
     for (uint32_t i = 0; can && i < b->end - b->first; i++)
         if (tfr__build_reads_changed(b, i))
             learn_node(b, i);
@@ -98,6 +151,8 @@ void tfr__course_learn(tfr__build *b)
         if (group >= 0 && b->groups[group].changed) {
             *at++ = (item){group, b->groups[group].like};
             c->n_groups++;
+            c->n_compiled += b->groups[group].like < 0;
+            c->n_nodes += b->groups[group].like < 0 ? b->groups[group].program.n_nodes : 0;
         }
         can = group < 0 || !b->groups[group].backend->has_layout;
     }
@@ -123,14 +178,6 @@ bool tfr__course_fits(const tfr__build *b)
     return fits;
 }
 
-/* Asks for memory that is read soon. */
-static void fetch(const void *from, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i += 64)
-        __builtin_prefetch((const char *)from + i);
-    atomic_signal_fence(memory_order_seq_cst); /* or gcc thinks that it does nothing */
-}
-
 static void copy_value(tfr__build *b, const item *at)
 {
     const tfr_value v = at->what, from = at->from < 0 ? -2 - at->from : at->from;
@@ -144,65 +191,50 @@ static void copy_value(tfr__build *b, const item *at)
     }
 }
 
-static tfr_status take_group(tfr__build *b, const item *at, bool *same, tfr_err *err)
+/* ahead: where its program is, or is noted, if it has one of its own; or NULL. */
+static tfr_status take_group(tfr__build *b, const item *at, tfr__program *ahead, bool *same,
+                             tfr_err *err)
 {
     const tfr__group *like = at->from < 0 ? NULL : &b->groups[at->from];
     tfr__group *g = &b->groups[at->what];
     tfr__program *to = &g->program;
+    const uint32_t n_append_changes = b->n_append_changes;
     tfr_status status;
     if (like) {
-        tfr__program_drop(to);
-        to->info = like->program.info;
-        to->program = like->program.program;
-        to->refs = like->program.refs;
-        ++*to->refs;
+        tfr__program_take(to, &like->program);
         for (uint32_t k = g->n_inputs; k < g->n_inputs + g->n_outputs; k++)
             b->layouts[g->args[k]].appends = b->layouts[like->args[k]].appends;
         return TFR_OK;
     }
+    if (ahead && ahead->program) {
+        tfr__program_take(to, ahead);
+        return TFR_OK;
+    }
     status = tfr__group_compile_again(b, (uint32_t)at->what, NULL, err);
     *same = to->program && b->renews;
+    if (ahead && to->program && b->n_append_changes == n_append_changes) {
+        ahead->backend = to->backend;
+        tfr__program_take(ahead, to);
+    } else {
+        drop_ahead(b->course);
+    }
     return status;
 }
 
-/* Asks for what inferring node i reads, most of which a run has put out of the caches. */
-static void fetch_node(const tfr__build *b, uint32_t i)
-{
-    const tfr__node *node = tfr__build_node_at(b, i);
-    fetch(&b->nodes[i], offsetof(tfr__build_node, choice));
-    fetch(node->op, 1);
-    fetch(node->attrs.items, node->attrs.n * sizeof *node->attrs.items);
-    fetch(b->nodes[i].attrs.items, b->nodes[i].attrs.n * sizeof *node->attrs.items);
-    for (uint32_t k = 0; k < node->n_inputs + node->n_outputs; k++) {
-        const tfr_value v =
-            k < node->n_inputs ? node->inputs[k] : node->outputs[k - node->n_inputs];
-        if (v == TFR_VALUE_NONE)
-            continue;
-        fetch(&b->types[v], sizeof b->types[v]);
-        fetch(&b->graph->values[v], offsetof(tfr__value, type));
-        fetch(b->known[v], offsetof(tfr_tensor, apart));
-    }
-}
-
-tfr_status tfr__course_take(tfr__build *b, bool *same, tfr_err *err)
+/* Types and values for the section's shapes, or for those that follow after `steps` more like the
+ * last one; then no node is inferred. */
+static tfr_status take_values(tfr__build *b, int64_t steps, bool *same, tfr_err *err)
 {
     tfr__course *c = b->course;
     const tfr__plan *p = b->plan;
     const item *at = c->items;
     tfr_status status = TFR_OK;
-    b->is_late = true;
     c->formulas.n_now = 0;
-    for (uint32_t k = 0; k < c->n_values; k++)
-        if (at[k].from == -1)
-            fetch_node(b, (uint32_t)at[k].what);
-    fetch(p->buffers, p->n_buffers * sizeof *p->buffers);
-    fetch(b->rooms, p->n_buffers * sizeof *b->rooms);
-    fetch(p->steps, p->n_steps * sizeof *p->steps);
-    fetch(p->bound, p->n_steps * sizeof *p->bound);
-    fetch(p->programs, p->n_programs * sizeof *p->programs);
     for (uint32_t i = 0; i < p->n_live_ins; i++) {
         const tfr_value v = p->live_ins[i].value;
-        memcpy(b->types[v].dims, b->section->values[v]->shape.dims, sizeof b->types[v].dims);
+        const int64_t *now = b->section->values[v]->shape.dims;
+        for (int32_t k = 0; k < p->live_ins[i].shape.rank; k++)
+            b->types[v].dims[k] = now[k] + steps * (now[k] - p->live_ins[i].shape.dims[k]);
     }
     for (uint32_t n = c->n_values; !status && *same && n; n--, at++)
         if (at->what < 0)
@@ -211,9 +243,63 @@ tfr_status tfr__course_take(tfr__build *b, bool *same, tfr_err *err)
             status = tfr__build_infer_changed(b, (uint32_t)at->what, true, same, err);
         else
             copy_value(b, at);
+    return status;
+}
+
+/*
+ * What grew by a token will grow by one more, and while a compiler's code is in the caches it takes
+ * a quarter of the time. So programs of the next shapes are compiled with those at hand, for as
+ * many as have grown alike in a row: what is made for nothing is no more than what was needed.
+ * more: bytes by which all that comes in has grown.
+ */
+static void compile_ahead(tfr__build *b, uint64_t more)
+{
+    tfr__course *c = b->course;
+    const uint32_t most = b->n_alike < MOST_AHEAD ? b->n_alike : MOST_AHEAD;
+    const uint64_t fit = more ? (c->most_bytes - c->bytes) / more : 0;
+    const uint32_t n = fit < most ? (uint32_t)fit : most;
+    bool same = n && c->is_known && c->n_nodes - 1 < MOST_NODES; /* there are some */
+    drop_ahead(c);
+    if (same)
+        c->ahead = tfr__calloc((n + 1) * c->n_compiled, sizeof *c->ahead);
+    if (!c->ahead)
+        return;
+    c->n_ahead = n;
+    for (uint32_t k = n; same && k; k--) {
+        const item *at = c->items + c->n_values + c->n_asked;
+        tfr__program *to = &c->ahead[k * c->n_compiled];
+        same = !take_values(b, k, &same, NULL) && same;
+        for (uint32_t i = c->n_groups; same && i; i--, at++)
+            if (at->from < 0)
+                same = tfr__group_compile_ahead(b, (uint32_t)at->what, to++);
+    }
+    if (!same) {
+        drop_ahead(c);
+        b->n_alike = 0;
+    }
+}
+
+tfr_status tfr__course_take(tfr__build *b, bool *same, tfr_err *err)
+{
+    tfr__course *c = b->course;
+    const item *at = c->items + c->n_values;
+    const uint64_t before = c->bytes;
+    tfr__program *ahead;
+    tfr_status status;
+    b->is_late = true;
+    note_growth(b);
+    c->bytes = live_bytes(b);
+    if (b->n_alike && c->n_taken < c->n_ahead)
+        c->n_taken++;
+    else
+        compile_ahead(b, c->bytes - before);
+    status = take_values(b, 0, same, err);
     for (uint32_t n = c->n_asked; !status && *same && n; n--, at++)
         status = tfr__build_choose_again(b, (uint32_t)at->what, same, err);
-    for (uint32_t n = c->n_groups; !status && *same && n; n--, at++)
-        status = take_group(b, at, same, err);
+    ahead = c->ahead ? &c->ahead[c->n_taken * c->n_compiled] : NULL;
+    for (uint32_t n = c->n_groups; !status && *same && n; n--, at++) {
+        status = take_group(b, at, c->ahead ? ahead : NULL, same, err);
+        ahead += c->ahead && at->from < 0;
+    }
     return status;
 }

@@ -81,16 +81,11 @@ static bool step_fits(tfr__build *b, tfr__step *step)
            (step->workspace != TFR__NO_BUFFER && bytes <= b->rooms[step->workspace].bytes);
 }
 
-static void take_program(tfr__build *b, tfr__program *was)
+static void take_program(const tfr__build *b, tfr__program *was)
 {
-    tfr__program now = b->groups[b->nodes[was->first_row].group].program;
-    if (now.program == was->program)
-        return;
-    now.first_row = was->first_row;
-    now.last_row = was->last_row;
-    ++*now.refs;
-    tfr__program_drop(was);
-    *was = now;
+    const tfr__program *now = &b->groups[b->nodes[was->first_row].group].program;
+    if (now->program != was->program)
+        tfr__program_take(was, now);
 }
 
 static void take_step(tfr__build *b, uint32_t k)

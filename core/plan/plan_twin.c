@@ -244,10 +244,7 @@ static bool take_program(const tfr__view *w, tfr__build *b, uint32_t like, uint3
         g->like = b->chance ? -1 : (int32_t)like;
         g->program.node = (int32_t)(b->first + g->first);
         g->program.backend = g->backend;
-        g->program.info = from->program.info;
-        g->program.program = from->program.program;
-        g->program.refs = from->program.refs;
-        ++*g->program.refs;
+        tfr__program_take(&g->program, &from->program);
     } else {
         tfr__group_free(g); /* there may have been memory for some of it */
     }
