@@ -322,6 +322,27 @@ TEST(maxima_of_large_windows_stay_in_the_program)
           "out Relu(MaxPool{kernel_shape=4,6;pads=1,2,3,4;dilations=3,2}(y))");
 }
 
+/* Behind a convolution and in it. */
+TEST(a_nan_is_the_maximum_of_its_windows)
+{
+    static const char *const windows[] = {"kernel_shape=2,2;strides=2,2",
+                                          "kernel_shape=3,3;strides=2,2;pads=1,1,1,1",
+                                          "kernel_shape=3,3;pads=1,1,1,1",
+                                          "kernel_shape=5,5;pads=2,2,2,2",
+                                          "kernel_shape=4,3;strides=3,3",
+                                          "kernel_shape=3,4;dilations=2,2",
+                                          "kernel_shape=1,2",
+                                          "kernel_shape=6,1"};
+    char text[300];
+    for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
+        snprintf(text, sizeof text,
+                 "in x ? 8 23 22; const w 20 8 1 1; const b 20;"
+                 "y = MaxPool{%s}(Relu(Conv(Sqrt(Add(x,0.99)),w,b))); out Where(IsNaN(y),7.0,y)",
+                 windows[i]);
+        check(text);
+    }
+}
+
 TEST(transposed_convolutions_stay_in_the_program)
 {
     static const char *const ends[] = {
@@ -533,6 +554,7 @@ static const test_case cases[] = {
     CASE(fast_convolutions_can_be_turned_off),
     CASE(convolutions_over_one_axis_stay_in_the_program),
     CASE(maxima_of_large_windows_stay_in_the_program),
+    CASE(a_nan_is_the_maximum_of_its_windows),
     CASE(transposed_convolutions_stay_in_the_program),
     CASE(transposed_convolutions_in_groups_stay_in_the_program),
     CASE(transposed_convolutions_of_one_pixel_are_products),

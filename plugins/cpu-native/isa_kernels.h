@@ -283,7 +283,7 @@ __attribute__((noinline)) static void end_slowly(const native_tile *a, int block
         const uint32_t some = b == blocks - 1 && a->last_lanes ? a->last_lanes : LANES;
         float *p = a->to + b * a->to_block;
         for (i = 0; a->pooled && i + 3 < pixels; i += 4) {
-            vec v = V_MAX(V_MAX(sums[i], sums[i + 1]), V_MAX(sums[i + 2], sums[i + 3]));
+            vec v = v_greater_of_two(v_greater(sums[i], sums[i + 1]), sums[i + 2], sums[i + 3]);
             V_STORE(p + i / 4 * a->to_pixel, end_one(a, v));
         }
         for (i = 0; !a->pooled && i < pixels; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * isa_pool.h: rows of pools, a part of isa_kernels.h. Of blocks, windows that are inside are taken
- * four neighbours at a time, each in the order of its rows, then columns. Of plain planes, the
- * columns that windows have in common come first.
+ * four neighbours at a time: averages each in the order of its rows, then columns, maxima with the
+ * columns first that they have in common, as those of plain planes have.
  */
 
 static inline vec end_row(const native_row *r, vec v, int64_t x)
@@ -12,58 +12,141 @@ static inline vec end_row(const native_row *r, vec v, int64_t x)
     return r->act.kind == NATIVE_ACT_CLIP ? v_clip(v, r->act.a, r->act.b) : v;
 }
 
+/* Of n vectors that lie step apart. */
+static inline __attribute__((always_inline)) vec greatest(const float *p, int64_t step, int64_t n)
+{
+    vec v;
+    int64_t i;
+
+    if (n < 1)
+        return V_ALL(-INFINITY);
+    v = V_LOAD(p);
+    for (i = 1; i + 1 < n; i += 2)
+        v = v_greater_of_two(v, V_LOAD(p + i * step), V_LOAD(p + (i + 1) * step));
+    return i < n ? v_greater(v, V_LOAD(p + i * step)) : v;
+}
+
 /* One output near a border; every window holds an element. */
 static void pool_edge(const native_row *r, int64_t x, int64_t y0, int64_t y1)
 {
-    const int64_t left = r->left + x * r->stride[1];
+    const int64_t left = r->left + x * r->stride[1], step = r->dilation[1] * LANES;
     vec v = r->average ? V_ZERO() : V_ALL(-INFINITY);
     int64_t x0, x1, i, j;
 
     inside(left, r->width, r->kernel[1], r->dilation[1], &x0, &x1);
     for (i = y0; i < y1; i++) {
         const float *p = r->source + ((r->top + i * r->dilation[0]) * r->width + left) * LANES;
-        for (j = x0; j < x1; j++) {
-            vec s = V_LOAD(p + j * r->dilation[1] * LANES);
-            v = r->average ? V_ADD(v, s) : V_MAX(s, v);
-        }
+        for (j = x0; r->average && j < x1; j++)
+            v = V_ADD(v, V_LOAD(p + j * step));
+        if (!r->average)
+            v = v_greater(v, greatest(p + x0 * step, step, x1 - x0));
     }
     if (r->average)
         v = V_DIV(v, V_ALL(r->count_padding ? r->count : (float)((y1 - y0) * (x1 - x0))));
     V_STORE(r->to + x * LANES, end_row(r, v, x));
 }
 
-static inline __attribute__((always_inline)) vec pool_tap(const float *p, vec v, bool average)
-{
-    return average ? V_ADD(v, V_LOAD(p)) : V_MAX(V_LOAD(p), v);
-}
-
-/* Four outputs whose windows are inside, where so many columns of them are constants or not. */
-static inline __attribute__((always_inline)) void
-pool_four(const native_row *r, int64_t x, int64_t y0, int64_t y1, int64_t taps, bool average)
+/* Four outputs of an average whose windows are inside. */
+static void average_four(const native_row *r, int64_t x, int64_t y0, int64_t y1)
 {
     const int64_t step = r->stride[1] * LANES, next = r->dilation[1] * LANES;
     const float *p =
         r->source + ((r->top + y0 * r->dilation[0]) * r->width + r->left) * LANES + x * step;
-    vec v0 = average ? V_ZERO() : V_ALL(-INFINITY), v1 = v0, v2 = v0, v3 = v0;
+    const float count = r->count_padding ? r->count : (float)((y1 - y0) * r->kernel[1]);
+    const vec n = V_ALL(count);
+    vec v0 = V_ZERO(), v1 = v0, v2 = v0, v3 = v0;
     int64_t i, j;
 
     for (i = y0; i < y1; i++, p += r->dilation[0] * r->width * LANES) {
         const float *q = p;
-        for (j = 0; j < taps; j++, q += next) {
-            v0 = pool_tap(q, v0, average);
-            v1 = pool_tap(q + step, v1, average);
-            v2 = pool_tap(q + 2 * step, v2, average);
-            v3 = pool_tap(q + 3 * step, v3, average);
+        for (j = 0; j < r->kernel[1]; j++, q += next) {
+            v0 = V_ADD(v0, V_LOAD(q));
+            v1 = V_ADD(v1, V_LOAD(q + step));
+            v2 = V_ADD(v2, V_LOAD(q + 2 * step));
+            v3 = V_ADD(v3, V_LOAD(q + 3 * step));
         }
     }
-    if (average) {
-        const vec n = V_ALL(r->count_padding ? r->count : (float)((y1 - y0) * taps));
-        v0 = V_DIV(v0, n), v1 = V_DIV(v1, n), v2 = V_DIV(v2, n), v3 = V_DIV(v3, n);
+    V_STORE(r->to + x * LANES, end_row(r, V_DIV(v0, n), x));
+    V_STORE(r->to + (x + 1) * LANES, end_row(r, V_DIV(v1, n), x + 1));
+    V_STORE(r->to + (x + 2) * LANES, end_row(r, V_DIV(v2, n), x + 2));
+    V_STORE(r->to + (x + 3) * LANES, end_row(r, V_DIV(v3, n), x + 3));
+}
+
+/* Four outputs of a maximum whose windows are inside, of a known size: columns stay in registers.
+ */
+static inline __attribute__((always_inline)) void maximum_four(const native_row *r, int64_t x,
+                                                               const float *p, int64_t row,
+                                                               int64_t rows, int stride, int taps)
+{
+    vec columns[9];
+
+    UNROLL for (int i = 0; i < 3 * stride + taps; i++)
+    {
+        columns[i] = greatest(p + i * LANES, row, rows);
     }
-    V_STORE(r->to + x * LANES, end_row(r, v0, x));
-    V_STORE(r->to + (x + 1) * LANES, end_row(r, v1, x + 1));
-    V_STORE(r->to + (x + 2) * LANES, end_row(r, v2, x + 2));
-    V_STORE(r->to + (x + 3) * LANES, end_row(r, v3, x + 3));
+    UNROLL for (int i = 0; i < 4; i++)
+    {
+        const vec *c = columns + i * stride;
+        vec v = taps == 2 ? v_greater(c[0], c[1]) : v_greater_of_two(c[0], c[1], c[2]);
+        V_STORE(r->to + (x + i) * LANES, end_row(r, v, x + i));
+    }
+}
+
+/* Outputs from x on, four at a time; the first that is left. p: where the window of output 0 is. */
+static inline __attribute__((always_inline)) int64_t maximum_fours(const native_row *r, int64_t x,
+                                                                   int64_t end, const float *p,
+                                                                   int64_t rows, int stride,
+                                                                   int taps)
+{
+    const int64_t row = r->dilation[0] * r->width * LANES;
+
+    for (; x + 4 <= end && rows == taps; x += 4)
+        maximum_four(r, x, p + x * stride * LANES, row, taps, stride, taps);
+    for (; x + 4 <= end; x += 4)
+        maximum_four(r, x, p + x * stride * LANES, row, rows, stride, taps);
+    return x;
+}
+
+/* The same for any window, as many outputs as there are columns for. */
+static int64_t maximum_strip(const native_row *r, int64_t x, int64_t end, const float *p,
+                             int64_t rows)
+{
+    enum { COLUMNS = 64 };
+    const int64_t stride = r->stride[1], step = r->dilation[1] * LANES;
+    const int64_t reach = (r->kernel[1] - 1) * r->dilation[1];
+    const int64_t row = r->dilation[0] * r->width * LANES;
+    float columns[COLUMNS * LANES];
+    int64_t n = (COLUMNS - 1 - reach) / stride + 1, i;
+
+    if (reach >= COLUMNS)
+        return x;
+    n = n < end - x ? n : end - x;
+    p += x * stride * LANES;
+    for (i = 0; i <= (n - 1) * stride + reach; i++)
+        V_STORE(columns + i * LANES, greatest(p + i * LANES, row, rows));
+    for (i = 0; i < n; i++) {
+        vec v = greatest(columns + i * stride * LANES, step, r->kernel[1]);
+        V_STORE(r->to + (x + i) * LANES, end_row(r, v, x + i));
+    }
+    return x + n;
+}
+
+/* Outputs [x, end) of a maximum whose windows are inside; the first that is left. */
+static int64_t maximum_inside(const native_row *r, int64_t x, int64_t end, int64_t y0, int64_t y1)
+{
+    const int64_t taps = r->kernel[1], stride = r->stride[1], rows = y1 - y0;
+    const float *p = r->source + ((r->top + y0 * r->dilation[0]) * r->width + r->left) * LANES;
+    int64_t before = -1;
+
+    if (r->dilation[1] == 1 && taps == 3 && stride == 2)
+        x = maximum_fours(r, x, end, p, rows, 2, 3);
+    else if (r->dilation[1] == 1 && taps == 3 && stride == 1)
+        x = maximum_fours(r, x, end, p, rows, 1, 3);
+    else if (r->dilation[1] == 1 && taps == 2 && stride == 2)
+        x = maximum_fours(r, x, end, p, rows, 2, 2);
+    for (; x < end && x != before; x = maximum_strip(r, x, end, p, rows))
+        before = x;
+    return x;
 }
 
 static void pool_row(const native_row *r)
@@ -74,16 +157,10 @@ static void pool_row(const native_row *r)
     inside_columns(r, &first, &last);
     for (x = 0; x < first; x++)
         pool_edge(r, x, y0, y1);
-    for (; x + 4 <= last; x += 4) {
-        if (r->average)
-            pool_four(r, x, y0, y1, r->kernel[1], true);
-        else if (r->kernel[1] == 3)
-            pool_four(r, x, y0, y1, 3, false);
-        else if (r->kernel[1] == 2)
-            pool_four(r, x, y0, y1, 2, false);
-        else
-            pool_four(r, x, y0, y1, r->kernel[1], false);
-    }
+    if (!r->average)
+        x = maximum_inside(r, x, last, y0, y1);
+    for (; r->average && x + 4 <= last; x += 4)
+        average_four(r, x, y0, y1);
     for (; x < r->out_width; x++)
         pool_edge(r, x, y0, y1);
 }
@@ -92,7 +169,7 @@ static void pool_row(const native_row *r)
 
 static inline float pool_one(float x, float sum, bool average)
 {
-    return average ? sum + x : x > sum ? x : sum;
+    return average ? sum + x : x > sum || isnan(x) ? x : sum;
 }
 
 /* The maxima or sums of n columns of rows that lie step apart. room: floats from p on, in the last
@@ -102,13 +179,12 @@ static inline __attribute__((always_inline)) void pool_columns(const float *p, i
                                                                int64_t room, float *to,
                                                                bool average)
 {
-    const vec start = average ? V_ZERO() : V_ALL(-INFINITY);
     int64_t x, i;
 
     for (x = 0; x < n && x + LANES <= room; x += LANES) {
-        vec v = start;
-        for (i = 0; i < rows; i++)
-            v = pool_tap(p + i * step + x, v, average);
+        vec v = average ? V_ZERO() : greatest(p + x, step, rows);
+        for (i = 0; average && i < rows; i++)
+            v = V_ADD(v, V_LOAD(p + i * step + x));
         V_STORE(to + x, v);
     }
     for (; x < n; x++) {
@@ -129,9 +205,13 @@ pool_outputs(const float *p, const int32_t *at, int64_t taps, int64_t n, bool ex
     int64_t x, j;
 
     for (x = 0; x < n; x += LANES) {
-        vec v = average ? V_ZERO() : V_ALL(-INFINITY);
-        for (j = 0; j < taps; j++)
-            v = pool_tap(p + x + at[j], v, average);
+        vec v = average ? V_ZERO() : V_LOAD(p + x + at[0]);
+        for (j = 0; average && j < taps; j++)
+            v = V_ADD(v, V_LOAD(p + x + at[j]));
+        for (j = 1; !average && j + 1 < taps; j += 2)
+            v = v_greater_of_two(v, V_LOAD(p + x + at[j]), V_LOAD(p + x + at[j + 1]));
+        if (!average && j < taps)
+            v = v_greater(v, V_LOAD(p + x + at[j]));
         if (average)
             v = V_DIV(v, V_MUL(V_LOAD(count + x), V_ALL(rows)));
         if (!exactly || x + LANES <= n) {

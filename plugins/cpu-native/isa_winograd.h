@@ -149,7 +149,7 @@ static inline vec take_maximum(vec y[5][5], int i, int j, uint8_t *codes)
     vec best = y[i][j], code = V_ZERO();
 
     if (!codes)
-        return V_MAX(V_MAX(y[i][j], y[i][j + 1]), V_MAX(y[i + 1][j], y[i + 1][j + 1]));
+        return v_greater_of_two(v_greater(y[i][j], y[i][j + 1]), y[i + 1][j], y[i + 1][j + 1]);
     UNROLL for (int k = 1; k < 4; k++)
     {
         const vec v = y[i + k / 2][j + k % 2];
@@ -157,7 +157,7 @@ static inline vec take_maximum(vec y[5][5], int i, int j, uint8_t *codes)
         best = V_LESS(best, v, v, best);
     }
     store_codes(codes, code);
-    return best;
+    return V_NAN_OF(y[i][j + 1], y[i + 1][j], V_NAN_OF(y[i + 1][j + 1], best, best));
 }
 
 static inline __attribute__((always_inline)) void store_pooled(const native_winograd_end *e,

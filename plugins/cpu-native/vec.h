@@ -10,6 +10,7 @@
  *   V_MAX(x, y) V_MIN       a NaN in the second operand stays
  *   V_ABS(x) V_ROUND(x)     V_SIGN(x, y) is x with the sign of y
  *   V_LESS(x, y, a, b)      x < y ? a : b
+ *   V_NAN_OF(a, b, x)       x, but NaN where a or b is
  *   V_SCALE(x, n)           x 2^n for whole n; V_SCALE_NORMAL is cheaper, for n from -126 on,
  *                           and may be infinite from 128 on
  *   V_POWER_OF_SHIFTED(x)   2^n of x = n + 1.5 * 2^23, n from -126 to 127
@@ -305,6 +306,17 @@ static inline vec v_atan(vec x)
     p = V_FMA(V_MUL(p, q), v, v);
     far = V_SUB(V_ALL(QUARTER_TURN), V_ADD(p, V_ALL(QUARTER_TURN_LESS)));
     return V_SIGN(V_LESS(one, a, far, p), x);
+}
+
+/* The greatest, of which a NaN is: V_MAX keeps that of its second operand alone. */
+static inline vec v_greater(vec v, vec p)
+{
+    return V_NAN_OF(p, p, V_MAX(p, v));
+}
+
+static inline vec v_greater_of_two(vec v, vec p, vec q)
+{
+    return V_NAN_OF(p, q, V_MAX(p, V_MAX(q, v)));
 }
 
 static inline vec v_clip(vec x, float low, float high)

@@ -39,6 +39,8 @@ typedef __m256 vec;
 #define V_ROUND(x)  _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 /* x < y ? a : b */
 #define V_LESS(x, y, a, b) _mm256_blendv_ps(b, a, _mm256_cmp_ps(x, y, _CMP_LT_OQ))
+/* x, but NaN where a or b is */
+#define V_NAN_OF(a, b, x) _mm256_or_ps(x, _mm256_cmp_ps(a, b, _CMP_UNORD_Q))
 /* x with the sign of y */
 #define V_SIGN(x, y) _mm256_or_ps(_mm256_and_ps(_mm256_set1_ps(-0.0f), y), V_ABS(x))
 

@@ -41,6 +41,8 @@ typedef __m512 vec;
 #define V_ROUND(x)  _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 /* x < y ? a : b */
 #define V_LESS(x, y, a, b) _mm512_mask_blend_ps(_mm512_cmp_ps_mask(x, y, _CMP_LT_OQ), b, a)
+/* x, but NaN where a or b is */
+#define V_NAN_OF(a, b, x) _mm512_mask_add_ps(x, _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q), a, b)
 /* x with the sign of y */
 #define V_SIGN(x, y)                                                                               \
     _mm512_castsi512_ps(_mm512_ternarylogic_epi32(_mm512_set1_epi32((int)0x80000000u),             \
