@@ -83,6 +83,70 @@ TEST(rows_of_every_spread_are_exact)
     }
 }
 
+/* Weights without a zero point. */
+static product make_symmetric(int64_t m, int64_t n, int64_t k, int signs)
+{
+    product p = make_product(m, n, k, signs);
+    p.args.b_zero = p.shape.b_signed ? 0 : 128;
+    return p;
+}
+
+/* Most are small, as behind a ReLU; one of `rare` is anything. */
+TEST(small_rows_with_few_large_terms_are_exact)
+{
+    static const int mosts[] = {1, 40, 64, 66, 100, 128}, rares[] = {1, 9, 40, 300};
+    for (int i = 0; i < 6 * 4 * 4 * 3; i++) {
+        const int zero = i / 96 == 0 ? 0 : i / 96 == 1 ? 12 : 140, off = i & 1 ? 128 : 0;
+        product p = make_symmetric(1 + i % 9, 33, 90 + i, i & 3);
+        uint8_t *a = (uint8_t *)(uintptr_t)p.args.a;
+        for (int64_t k = 0; k < p.a_elements; k++) {
+            int v = (zero > 76 ? zero - 76 : 0) + between(0, mosts[i / 4 % 6]);
+            v = between(1, rares[i / 24 % 4]) == 1 ? between(0, 255) : v;
+            a[k] = (uint8_t)(v - off);
+        }
+        p.args.a_zero = zero - off;
+        check_sums(&p);
+        free_product(&p);
+    }
+}
+
+/* Two and four of them are at the most that sums of 16 bits hold, or above it here and there. */
+TEST(small_rows_that_just_fit_do_not_saturate)
+{
+    static const uint8_t terms[] = {63, 64, 127, 128, 129, 255}, periods[] = {1, 2, 20, 41};
+    for (int i = 0; i < 6 * 4 * 2 * 3; i++) {
+        product p = make_symmetric(5, 19, 130 + i % 9, 2);
+        uint8_t *a = (uint8_t *)(uintptr_t)p.args.a;
+        memset((void *)(uintptr_t)p.b.at, i / 24 % 2 ? 0x80 : 0x7f, (size_t)p.b_elements);
+        for (int64_t k = 0; k < p.a_elements; k++)
+            a[k] = (uint8_t)(terms[i % 6] - (k % periods[i / 6 % 4] != 0));
+        p.args.a_zero = i / 48 * 25;
+        check_sums(&p);
+        free_product(&p);
+    }
+    for (int i = 0; i < 2 * 4; i++) {
+        product p = make_symmetric(5, 19, 131, 2);
+        uint8_t *a = (uint8_t *)(uintptr_t)p.args.a;
+        memset((void *)(uintptr_t)p.b.at, i % 2 ? 0x80 : 0x7f, (size_t)p.b_elements);
+        for (int64_t k = 0; k < p.a_elements; k++)
+            a[k] = (uint8_t)(64 + (k % 97 == 0) * (i / 2 + 1));
+        p.args.a_zero = 0;
+        check_sums(&p);
+        free_product(&p);
+    }
+}
+
+TEST(long_rows_are_exact)
+{
+    for (int64_t k = 8185; k <= 8200; k += 3) {
+        product p = make_symmetric(3, 17, k, 3);
+        make_normal((uint8_t *)(uintptr_t)p.args.a, p.a_elements, true, 8);
+        p.args.a_zero = -60;
+        check_sums(&p);
+        free_product(&p);
+    }
+}
+
 /* 16 columns of the same k weights, sorted into lists. */
 static native_int8_lists *make_lists(const int8_t *weights, int k)
 {
@@ -248,6 +312,9 @@ static const test_case cases[] = {
     CASE(products_of_every_small_size_are_exact),
     CASE(weights_of_every_spread_are_exact),
     CASE(rows_of_every_spread_are_exact),
+    CASE(small_rows_with_few_large_terms_are_exact),
+    CASE(small_rows_that_just_fit_do_not_saturate),
+    CASE(long_rows_are_exact),
     CASE(terms_meet_others_where_their_neighbours_are_too_large),
     CASE(extreme_values_do_not_saturate),
     CASE(long_sums_keep_their_low_32_bits),

@@ -112,6 +112,23 @@ typedef struct ready_rows {
     bool has_sums;
 } ready_rows;
 
+/* Rows of bytes that lie there, of which nothing but the products is asked. */
+static bool take_halved(const native_int8_product *p, const native_int8_args *args, int64_t row,
+                        int64_t n, const ready_rows *r)
+{
+    const native_int8_rows rows = {.to = (void *)(uintptr_t)r->a,
+                                   .from = (const uint8_t *)args->a + row * p->shape.lda,
+                                   .to_step = r->step,
+                                   .from_step = p->shape.lda,
+                                   .n = p->shape.k,
+                                   .rows = n,
+                                   .is_signed = p->shape.a_signed,
+                                   .zero = args->a_zero};
+
+    return p->way->take_halved && p->shape.window.rank == 0 && !r->has_sums && !args->a_zeros &&
+           p->way->take_halved(&rows, p->k_padded, r->lists);
+}
+
 static void take_rows(const native_int8_product *p, const native_int8_args *args, int64_t row,
                       int64_t n, uint8_t *memory, ready_rows *r)
 {
@@ -122,6 +139,8 @@ static void take_rows(const native_int8_product *p, const native_int8_args *args
     if (p->in_place) {
         r->a = (const uint8_t *)args->a + row * p->shape.lda;
         r->step = p->shape.lda;
+    } else if (take_halved(p, args, row, n, r)) {
+        return;
     } else {
         native_int8_pack_rows(p, args, row, n, memory);
     }

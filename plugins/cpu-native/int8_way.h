@@ -169,6 +169,8 @@ struct native_int8_way {
     void (*halve)(uint8_t *rows, int64_t step, int64_t n, int64_t k, int32_t a_zero,
                   uint8_t *lists);
     int64_t (*list_bytes)(int64_t k);
+    /* take and halve in one, of rows with one zero point; false = these two have to do it. */
+    bool (*take_halved)(const native_int8_rows *rows, int64_t k, uint8_t *lists);
     void (*depthwise)(const native_int8_strip *strip);  /* nr is 16; NULL = there is none */
     void (*line)(const native_int8_line *line);         /* NULL = depthwise does it, too */
     const native_int8_winograd_loops *winograd;         /* the same */

@@ -256,6 +256,7 @@ const native_int8_way native_int8_way_avx2_halves = {
     .sum = sum_wide,
     .halve = halve_rows,
     .list_bytes = half_bytes,
+    .take_halved = take_halved,
 };
 
 const native_int8_way native_int8_way_avx2_lists = {
