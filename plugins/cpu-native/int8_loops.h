@@ -51,15 +51,75 @@ static inline uint8_t quantize_one(float x, float scale, float zero, float low, 
     return (uint8_t)(bits & -(int32_t)(v == v)); /* NaN is 0 */
 }
 
+#ifdef LOOPS_AVX2
+/* A NaN stays one. */
+static inline __m256 quotients(const float *x, __m256 scale, __m256 low, __m256 high)
+{
+    const __m256 v = _mm256_div_ps(_mm256_loadu_ps(x), scale);
+
+    return _mm256_min_ps(high, _mm256_max_ps(low, v));
+}
+
+static inline __m256i nearest_16(__m256 a, __m256 b)
+{
+    return _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
+}
+
+/* quantize_one of 32 with one scale; false = one is a NaN, and they are to do again. */
+static inline bool quantize_32(const float *x, __m256 scale, __m256 low, __m256 high, __m256i zero,
+                               uint8_t *to)
+{
+    const __m256 a = quotients(x, scale, low, high), b = quotients(x + 8, scale, low, high);
+    const __m256 c = quotients(x + 16, scale, low, high), d = quotients(x + 24, scale, low, high);
+    const __m256i byte = _mm256_set1_epi16(0xff);
+    const __m256i ab = _mm256_and_si256(_mm256_add_epi16(nearest_16(a, b), zero), byte);
+    const __m256i cd = _mm256_and_si256(_mm256_add_epi16(nearest_16(c, d), zero), byte);
+    const __m256 nan =
+        _mm256_or_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q), _mm256_cmp_ps(c, d, _CMP_UNORD_Q));
+
+    _mm256_storeu_si256((__m256i *)(void *)to,
+                        _mm256_permutevar8x32_epi32(_mm256_packus_epi16(ab, cd),
+                                                    _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+    return _mm256_movemask_ps(nan) == 0;
+}
+
+/* How many are done. */
+static int64_t quantize_most(const native_quantized_span *s, const float *x, uint8_t *to)
+{
+    const float scale = *s->scale, zero = *s->zero;
+    const __m256 scales = _mm256_set1_ps(scale), low = _mm256_set1_ps(s->low - zero);
+    const __m256 high = _mm256_set1_ps(s->high - zero);
+    const __m256i zeros = _mm256_set1_epi16((int16_t)zero);
+    int64_t i;
+
+    for (i = 0; i + 32 <= s->n; i += 32)
+        if (!quantize_32(x + i, scales, low, high, zeros, to + i))
+            for (int j = 0; j < 32; j++)
+                to[i + j] = quantize_one(x[i + j], scale, zero, s->low, s->high);
+    return i;
+}
+#else
+static int64_t quantize_most(const native_quantized_span *s, const float *x, uint8_t *to)
+{
+    (void)s, (void)x, (void)to;
+    return 0;
+}
+#endif
+
 static void quantize(const native_quantized_span *s, const float *x, uint8_t *to)
 {
     const float *scales = s->scale, *zeros = s->zero;
     const float scale = *scales, zero = *zeros, low = s->low, high = s->high;
+    int64_t done = 0;
 
-    if (s->each)
+    if (s->each) {
         LOOP(s->n, to[j] = quantize_one(x[j], scales[j], zeros[j], low, high));
-    else
-        LOOP(s->n, to[j] = quantize_one(x[j], scale, zero, low, high));
+        return;
+    }
+    done = quantize_most(s, x, to);
+    x += done;
+    to += done;
+    LOOP(s->n - done, to[j] = quantize_one(x[j], scale, zero, low, high));
 }
 
 /* The difference is exact, and the product rounded once. */
