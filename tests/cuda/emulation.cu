@@ -37,6 +37,26 @@ TFR_GLOBAL(rotate_twice_with_one_barrier, 256, (TFR_PTR(const float) x, TFR_PTR(
     y[i] = v;
 }
 
+/* By copies that go on, which the second kernel does not wait for. */
+TFR_GLOBAL(rotate_by_copies, 256, (TFR_PTR(const float) x, TFR_PTR(float) y))
+{
+    TFR_SHARED(float, all, 256);
+    const int i = (int)threadIdx.x;
+    tfr_copy_async(all, i, x, i);
+    tfr_wait_copies();
+    __syncthreads();
+    y[i] = all[(i + 1) % (int)blockDim.x];
+}
+
+TFR_GLOBAL(rotate_by_copies_without_wait, 256, (TFR_PTR(const float) x, TFR_PTR(float) y))
+{
+    TFR_SHARED(float, all, 256);
+    const int i = (int)threadIdx.x;
+    tfr_copy_async(all, i, x, i);
+    __syncthreads();
+    y[i] = all[(i + 1) % (int)blockDim.x];
+}
+
 /* All threads but those of a tail come to the barrier; those that have ended need not. */
 TFR_GLOBAL(end_before_barrier, 256, (TFR_PTR(const float) x, TFR_PTR(float) y))
 {

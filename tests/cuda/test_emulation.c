@@ -103,6 +103,18 @@ TEST(a_missing_second_barrier_does_so_in_each_order)
     }
 }
 
+TEST(copies_are_there_for_those_who_wait)
+{
+    BEGIN();
+    for (uint64_t s = 1; s <= SEEDS; s++) {
+        CHECK_UINT(0, run("rotate_by_copies", s));
+        CHECK(is_rotated(1));
+        CHECK_UINT(0, run("rotate_by_copies_without_wait", s));
+        for (int i = 0; i < N; i++)
+            CHECK(isnan(y[i]));
+    }
+}
+
 TEST(threads_that_have_ended_are_not_waited_for)
 {
     BEGIN();
@@ -170,6 +182,7 @@ static const test_case cases[] = {
     CASE(a_right_kernel_is_right_in_each_order),
     CASE(a_missing_barrier_gives_wrong_values_in_each_order),
     CASE(a_missing_second_barrier_does_so_in_each_order),
+    CASE(copies_are_there_for_those_who_wait),
     CASE(threads_that_have_ended_are_not_waited_for),
     CASE(threads_that_wait_at_different_barriers_end_the_kernel),
     CASE(a_shuffle_that_half_of_a_warp_comes_to_ends_the_kernel),

@@ -138,6 +138,13 @@ struct tfr_cpu_dim3 {
 
 enum tfr_cpu_state { TFR_CPU_READY, TFR_CPU_AT_BLOCK, TFR_CPU_AT_WARP, TFR_CPU_DONE };
 
+/* A copy that is done when its thread waits for it. */
+struct tfr_cpu_copy {
+    void *to;
+    const void *from;
+    size_t bytes;
+};
+
 struct tfr_cpu_fiber {
     void *sp; /* a ucontext_t where there is no assembly */
     char *stack;
@@ -146,6 +153,7 @@ struct tfr_cpu_fiber {
     unsigned n_exchanges;
     tfr_cpu_state state;
     uint64_t given[2]; /* what it gives to shuffles; two, as a fast lane may be one shuffle ahead */
+    std::vector<tfr_cpu_copy> copies;
     void *fake_stack, *tsan;
 };
 
@@ -306,6 +314,18 @@ template <class T> static T TFR_CPU_UNSANITIZED tfr_cpu_shuffle(T value, unsigne
 #define __shfl_sync(mask, v, lane)     tfr_cpu_shuffle(v, (unsigned)(lane) & 31)
 #define __shfl_xor_sync(mask, v, bits) tfr_cpu_shuffle(v, (threadIdx.x & 31) ^ (unsigned)(bits))
 
+static void tfr_cpu_copy_later(void *to, const void *from, size_t bytes)
+{
+    tfr_cpu_now->copies.push_back({to, from, bytes});
+}
+
+static void tfr_cpu_copy_now(void)
+{
+    for (const tfr_cpu_copy &c : tfr_cpu_now->copies)
+        memcpy(c.to, c.from, c.bytes);
+    tfr_cpu_now->copies.clear();
+}
+
 /* ---- memory ---- */
 
 /* A pointer to elements between two ends, in bytes from where it points. */
@@ -452,6 +472,7 @@ static void TFR_CPU_UNSANITIZED tfr_cpu_begin_fiber(tfr_cpu_worker *w, unsigned 
     f->number = i;
     f->n_exchanges = 0;
     f->state = TFR_CPU_READY;
+    f->copies.clear();
     f->stack = w->stacks + (size_t)i * TFR_CPU_STACK;
     f->fake_stack = NULL;
 #if TFR_CPU_ASAN

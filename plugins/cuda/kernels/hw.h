@@ -377,4 +377,34 @@ template <class V = tfr_f4, class P> __device__ inline V tfr_get4(const P &p, in
 #endif
 }
 
+/* ---- copies to shared memory that go on while the thread does ---- */
+
+/* to[i] = from[j], of 4 bytes, by the time that the thread has waited. */
+template <class P, class Q>
+__device__ inline void tfr_copy_async(const P &to, int i, const Q &from, int j)
+{
+    static_assert(sizeof to[i] == 4, "copies of 4 bytes");
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"
+                 :
+                 : "r"((uint32_t)__cvta_generic_to_shared(&to[i])),
+                   "l"(__cvta_generic_to_global(&from[j]))
+                 : "memory");
+#elif defined(__CUDACC__)
+    to[i] = from[j];
+#else
+    tfr_cpu_copy_later(&to[i], &from[j], sizeof to[i]);
+#endif
+}
+
+/* Until all copies of this thread are done. Others see them behind a barrier. */
+__device__ inline void tfr_wait_copies(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" : : : "memory");
+#elif !defined(__CUDACC__)
+    tfr_cpu_copy_now();
+#endif
+}
+
 #endif
