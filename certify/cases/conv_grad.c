@@ -31,5 +31,12 @@ const ops_case ops_conv_grad_cases[] = {
      .in = BY_X, .tolerance = OPS_SUM, .bench = "H=2 N=1 C=64 M=64 G=1 k=3 s=1 p=1 q=1 x=56"},
     {"ConvGradInput/same", .domain = "tfrun", .vars = SAME,
      .attrs = WINDOW " auto_pad:s=SAME_UPPER|SAME_LOWER", .in = BY_X, .tolerance = OPS_SUM},
+    {"ConvGradInput/3 x 3", .domain = "tfrun",
+     .vars = "N=1|2|3|5 C=1|7|8|9|20|33 M=1|3|8|19 G=1|1|2 p=0..2 q=0..2 r=3..16 x=3..17",
+     .attrs = "pads:is=p,q,q,p group:i=G",
+     .in = {{"f32", "N,M*G,r+p+q-2,x+p+q-2", NULL, NULL, NULL},
+            {"=0", "M*G,C,3,3", NULL, NULL, NULL},
+            {"i64", "4", "=N,C*G,r,x", NULL, NULL}},
+     .tolerance = OPS_SUM},
     {0},
 };

@@ -202,6 +202,18 @@ static uint64_t address_of(const regions *r, uint32_t number)
     return number == CUDA_NO_OPERAND ? 0 : r->begin[number];
 }
 
+/* TFR_CPU_KERNELS is a file to which the names of kernels that run are added. */
+static void tell_of(const char *kernel)
+{
+    const char *path = getenv("TFR_CPU_KERNELS");
+    FILE *file = path ? fopen(path, "a") : NULL;
+
+    if (file) {
+        fprintf(file, "%s\n", kernel);
+        fclose(file);
+    }
+}
+
 static int32_t run_step(const tfr_kernel *kernel, const cuda_step *step, regions *r, tfr_err *err)
 {
     const tfr_cpu_kernel *k = tfr_cpu_kernels;
@@ -233,6 +245,7 @@ static int32_t run_step(const tfr_kernel *kernel, const cuda_step *step, regions
     }
     memcpy(launch.grid, step->grid, sizeof launch.grid);
     memcpy(launch.block, step->block, sizeof launch.block);
+    tell_of(k->name);
     result = k->run(&launch);
     return result ? tfr_fail(err, TFR_EPLUGIN, "kernel %s ended with %u", step->kernel, result)
                   : TFR_OK;
