@@ -97,6 +97,27 @@ typedef struct tfr_conv {
 } tfr_conv;
 
 /*
+ * A direct convolution (conv_direct.cu) of x [batch, groups * channels, x0, x1] with stride and
+ * dilation 1 to y [batch, groups * filters, y0, y1]; channels and filters are those of a group. The
+ * taps of a filter's channel lie at strides in w, mirrored or not.
+ */
+enum { TFR_DIRECT_THREADS = 512, TFR_DIRECT_FLOATS = 10240, TFR_DIRECT_MOVES = 1024 };
+typedef struct tfr_direct {
+    int32_t batch, groups, channels, filters;
+    int32_t x[2], y[2], pad[2];
+    int32_t w_group, w_filter, w_channel, is_mirrored;
+    int32_t relu; /* at the end */
+    /* A block has so many samples, rows of y and filters, a multiple of 8. A team of its threads
+     * has `share` of the channels, `chunk` of them at once. */
+    int32_t samples, rows, block_filters, teams, share, chunk;
+    int32_t pitch; /* of rows in shared memory */
+    tfr_divisor filter_tiles, row_tiles, groups_d;
+    /* threads of a team, and with the same filters; parts of a row of y */
+    tfr_divisor team, places, segments;
+    tfr_divisor rows_d, samples_d, x_row, y_piece; /* elements of y of a sample's rows */
+} tfr_direct;
+
+/*
  * A transposed convolution; x of its window is what is written. Of `stride` outputs in a row each
  * meets other taps: a phase. There are phase[d] of them along an axis, and u[d] outputs, or one
  * less, in each; taps of it are step[d] elements of the input apart. taps_row: of a phase that has

@@ -6,6 +6,7 @@
 #include "binary.cu"
 #include "cast.cu"
 #include "conv.cu"
+#include "conv_direct.cu"
 #include "conv_integer.cu"
 #include "conv_transpose.cu"
 #include "cum_sum.cu"

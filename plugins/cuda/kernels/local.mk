@@ -33,6 +33,7 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/binary.cu \
 	plugins/cuda/kernels/cast.cu \
 	plugins/cuda/kernels/conv.cu \
+	plugins/cuda/kernels/conv_direct.cu \
 	plugins/cuda/kernels/conv_integer.cu \
 	plugins/cuda/kernels/conv_transpose.cu \
 	plugins/cuda/kernels/cum_sum.cu \
