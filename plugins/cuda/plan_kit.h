@@ -129,10 +129,24 @@ typedef struct cuda_tiles {
     uint32_t threads;
     uint64_t blocks;
     tfr_tiling tiling;
+    int64_t cycles; /* estimated */
 } cuda_tiles;
 cuda_tiles cuda_choose_tiles(const cuda_chip *chip, const cuda_sums *what);
 /* Tells of tiles that are less exact than strict. */
 void cuda_mark_mode(const cuda_tiles *tiles, tfr_answer *answer, cuda_plan *plan);
+
+/* plan_direct.c: convolutions by kernels/conv_direct.cu. */
+typedef struct cuda_direct {
+    const char *kernel;
+    uint32_t threads;
+    uint64_t blocks;
+    tfr_direct args;
+} cuda_direct;
+/* The convolution, or the one that the gradient of its input is; false: there is no kernel. */
+bool cuda_direct_of(const tfr_conv *c, bool is_gradient, tfr_direct *out);
+/* False: it would take no fewer cycles than that. */
+bool cuda_choose_direct(const cuda_chip *chip, const tfr_direct *what, int64_t cycles,
+                        cuda_direct *out);
 
 /* plan_product.c: the kernel that adds the slabs of p->tiling.splits to the call's output. */
 void cuda_add_slabs(const tfr_call *call, const tfr_product *p, uint32_t bias, cuda_plan *plan);

@@ -100,6 +100,7 @@ cuda_tiles cuda_choose_tiles(const cuda_chip *chip, const cuda_sums *w)
                 out.which = i;
                 t->splits = (int32_t)splits;
             }
+    out.cycles = best;
     s = &shapes[out.which];
     while (1 << t->teams_shift < teams)
         t->teams_shift++;

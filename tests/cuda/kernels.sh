@@ -14,6 +14,21 @@ ops() {
 claim "all that the kernels compute is as naive computes it" \
     ops --seeds 12 --list "$TFR_SRCDIR/tests/cuda/kernels.list"
 
+# Shapes that direct convolutions are for, as far as four multiprocessors make it so.
+direct() {
+    : >"$tmp/ran"
+    for name in "Conv/3 x 3" "Conv/3 x 3, long rows" "ConvGradInput/3 x 3"; do
+        TFR_CPU_KERNELS=$tmp/ran ops --seeds 100 --case "$name" || return 1
+    done
+}
+claim "convolutions of 3 x 3 are as naive computes them" direct
+for width in 4 5 6 7; do
+    has "direct ones with $width pixels of a row for a thread are among them" "$tmp/ran" \
+        "^conv_direct_${width}_f32\$"
+done
+has "and those that do not fit shared memory, as implicit products" "$tmp/ran" '^conv_16_f32$'
+has "and gradients of few elements" "$tmp/ran" '^conv_grad_input_16_f32$'
+
 # The ops of plan_last.c.
 names=$(tr '{' '\n' <"$TFR_SRCDIR/plugins/cuda/plan_last.c" |
     sed -n 's/^"[a-z]*", "\([A-Za-z]*\)", [0-9].*/\1/p')

@@ -6,6 +6,7 @@ tfr_cuda_families = \
 	plugins/cuda/families.def \
 	plugins/cuda/plan_attention.c \
 	plugins/cuda/plan_conv.c \
+	plugins/cuda/plan_direct.c \
 	plugins/cuda/plan_elementwise.c \
 	plugins/cuda/plan_integer.c \
 	plugins/cuda/plan_gather.c \
