@@ -19,5 +19,17 @@ const ops_case ops_pool_grad_cases[] = {
             {"i64", "1,1,y^2", "-1|0..A*B-1|0..A*B-1", NULL, NULL},
             {"i64", "4", "=1,1,A,B", NULL, NULL}},
      .tolerance = OPS_SUM},
+    /* Each window has its maximum at the same of its taps; the first one not always. */
+    {"MaxPoolGrad/apart", .domain = "tfrun",
+     .vars = "N=1|2 K=1..3 S=max(K,2)..4 P=0..K-1 Q=0..K-1-P D=P..K-1-Q E=P..K-1-Q A=5..8 B=5..11 "
+             "Y=floor((A+P+Q-K)/S)+1 Z=floor((B+P+Q-K)/S)+1 O=0|0|2",
+     .attrs = "kernel_shape:is=K^2 strides:is=S^2 pads:is=P,P,Q,Q",
+     .in = {{OPS_FLOATS, "N,1,Y,Z", NULL, NULL, NULL},
+            {"i64", "N,1,Y,Z",
+             "=(floor(i/(Y*Z))*A*B+((floor(i/Z)-Y*floor(i/(Y*Z)))*S+D-P)*B+"
+             "(i-Z*floor(i/Z))*S+E-P+(i==0?O:0))^(N*Y*Z)",
+             NULL, NULL},
+            {"i64", "4", "=N,1,A,B", NULL, NULL}},
+     .tolerance = OPS_SUM},
     {0},
 };

@@ -10,15 +10,23 @@ static cuda_names pools[2][2] = {
     {{CUDA_FLOATS("max_pool_"), CUDA_BYTES("max_pool_")},
      {CUDA_FLOATS("max_pool_last_"), CUDA_BYTES("max_pool_last_")}},
 };
+static cuda_names cell_grads = {CUDA_FLOATS("max_pool_grad_cells_")};
 static cuda_names pool_grads[2][2] = {
     {{CUDA_FLOATS("average_pool_grad_")}, {CUDA_FLOATS("average_pool_grad_last_")}},
     {{CUDA_FLOATS("max_pool_grad_")}, {CUDA_FLOATS("max_pool_grad_last_")}},
 };
 
+/* How many strides cover an axis of x and the padding in front of it. */
+static int32_t cells_of(const tfr_window *w, int32_t d)
+{
+    return (w->x[d] + w->pad[d] + w->stride[d] - 1) / w->stride[d];
+}
+
 /* The last parameters of a kernel of pool.cu. */
 static void step_window(cuda_plan *plan, cuda_step *step, const tfr_window *w)
 {
-    tfr_window_divisors by = {.channels = cuda_divisor(w->channels)};
+    tfr_window_divisors by = {.channels = cuda_divisor(w->channels),
+                              .cells = cuda_divisor(cells_of(w, 1))};
 
     for (int32_t d = 0; d < 2; d++) {
         by.x[d] = cuda_divisor(w->x[d]);
@@ -91,6 +99,32 @@ static uint32_t grad_threads(const cuda_chip *chip, int64_t blocks, int64_t each
     return threads;
 }
 
+/* Whether no element of x is under two windows, and each window begins in a cell. */
+static bool is_apart(const tfr_window *w)
+{
+    for (int32_t d = 0; d < 2; d++)
+        if (w->kernel[d] > w->stride[d] || w->dilation[d] > 1 || w->pad[d] < 0 ||
+            w->pad[d] >= w->kernel[d] || w->y[d] > cells_of(w, d))
+            return false;
+    return true;
+}
+
+/* MaxPoolGrad of windows that are apart: a thread for each cell of a plane. */
+static void plan_cells(const cuda_chip *chip, const tfr_call *call, const tfr_window *w,
+                       tfr_answer *answer, cuda_plan *plan)
+{
+    const char *kernel = cuda_pick_input(cell_grads, call, answer);
+    const int64_t cells = (int64_t)cells_of(w, 0) * cells_of(w, 1);
+    cuda_step *step = cuda_plan_add(plan, kernel, cuda_blocks(chip, w->planes, 1),
+                                    cells < 512 ? (uint32_t)(cells + 31) / 32 * 32 : 512);
+
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, 1);
+    cuda_step_operand(plan, step, call->n_inputs);
+    step_window(plan, step, w);
+    cuda_step_int(plan, step, (int32_t)cells);
+}
+
 CUDA_FAMILY(cuda_pool_grad)
 {
     const bool is_max = call->name[0] == 'M', has_last = plan && plan->last;
@@ -108,6 +142,10 @@ CUDA_FAMILY(cuda_pool_grad)
     w.x_last = cuda_is_last(plan, call->n_inputs);
     w.y_last = cuda_is_last(plan, 0);
     w.indices_last = is_max && cuda_is_last(plan, 1);
+    if (n && is_max && !has_last && is_apart(&w)) {
+        plan_cells(chip, call, &w, answer, plan);
+        return;
+    }
     blocks = is_max && has_last ? dx->dims[0] * ((w.channels + 7) / 8) : w.planes;
     if (n && is_max)
         step = cuda_plan_add(plan, kernel, cuda_blocks(chip, blocks, 1),

@@ -29,6 +29,13 @@ done
 has "and those that do not fit shared memory, as implicit products" "$tmp/ran" '^conv_16_f32$'
 has "and gradients of few elements" "$tmp/ran" '^conv_grad_input_16_f32$'
 
+: >"$tmp/ran"
+apart() {
+    TFR_CPU_KERNELS=$tmp/ran ops --seeds 60 --case "MaxPoolGrad/apart"
+}
+claim "gradients of windows that are apart are as naive computes them" apart
+has "by a thread for each window" "$tmp/ran" '^max_pool_grad_cells_f32$'
+
 # The ops of plan_last.c.
 names=$(tr '{' '\n' <"$TFR_SRCDIR/plugins/cuda/plan_last.c" |
     sed -n 's/^"[a-z]*", "\([A-Za-z]*\)", [0-9].*/\1/p')

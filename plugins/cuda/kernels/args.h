@@ -58,9 +58,10 @@ typedef struct tfr_window {
     int32_t power; /* of LpPool */
 } tfr_window;
 
-/* Of a window's dims of x and y, of its channels and strides, which kernels divide by. */
+/* Of a window's dims of x and y, of its channels and strides, which kernels divide by; and of how
+ * many strides cover a row of x. */
 typedef struct tfr_window_divisors {
-    tfr_divisor x[2], y[2], channels, stride[2];
+    tfr_divisor x[2], y[2], channels, stride[2], cells;
 } tfr_window_divisors;
 
 /*

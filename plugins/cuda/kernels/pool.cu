@@ -2,8 +2,8 @@
 /*
  * pool.cu: MaxPool, AveragePool, LpPool over one or two axes and gradients of the first two; a
  * thread for each element that is written. The gradient of an element adds what the windows over it
- * give, so that nothing is added by two threads and the bits are the same in each run. NaN and
- * empty windows as in plugins/naive/pool.c.
+ * give, so that nothing is added by two threads and the bits are the same in each run; where no
+ * windows overlap, a thread has one of them. NaN and empty windows as in plugins/naive/pool.c.
  *
  * The kernels named last are for images of which some have the channels last: threads go along what
  * is written, so that they write, and mostly read, one behind the other. Bits are the same. They
@@ -271,6 +271,18 @@ __device__ inline int is_stray(const tfr_window &w, const divisors &by, const pl
            (w.dilation[1] > 1 && across % w.dilation[1]);
 }
 
+/* What all outputs of a plane that name element i of x give it. */
+template <class T>
+__device__ inline float given_by_all(TFR_PTR(const T) dy, TFR_PTR(const int64_t) indices, int plane,
+                                     int y_plane, int i)
+{
+    float sum = 0;
+    TFR_NO_UNROLL
+    for (int o = plane * y_plane; o < (plane + 1) * y_plane; o++)
+        sum += indices[o] == i ? (float)tfr_load(dy[o]) : 0.f;
+    return sum;
+}
+
 /*
  * A block has a plane. The indices of a MaxPool are each in their window, so that an element of x
  * asks the windows over it; a plane with others, which the op admits, is asked as a whole.
@@ -297,11 +309,51 @@ __device__ inline void max_grad(TFR_PTR(const T) dy, TFR_PTR(const int64_t) indi
                     return index == i ? (float)tfr_load(v) : 0.f;
                 });
             else
-                TFR_NO_UNROLL
-            for (int o = plane * y_plane; o < (plane + 1) * y_plane; o++)
-                sum += indices[o] == i ? (float)tfr_load(dy[o]) : 0.f;
+                sum = given_by_all(dy, indices, plane, y_plane, i);
             dx[i] = tfr_store<T>::of(sum);
         }
+    }
+}
+
+/*
+ * The same for windows that do not overlap: x is cells of a stride by a stride, each with the
+ * window that begins there, or none. A thread has a cell, and writes all of it; then a plane with
+ * an index that is not in its cell is written once more.
+ */
+template <class T>
+__device__ inline void max_grad_cells(TFR_PTR(const T) dy, TFR_PTR(const int64_t) indices,
+                                      TFR_PTR(T) dx, const tfr_window &w, const divisors &by,
+                                      int cells)
+{
+    const int x_plane = w.x[0] * w.x[1], y_plane = w.y[0] * w.y[1];
+    for (int plane = (int)blockIdx.x; plane < w.planes; plane += (int)gridDim.x) {
+        int strays = 0;
+        TFR_NO_UNROLL
+        for (int cell = (int)threadIdx.x; cell < cells; cell += (int)blockDim.x) {
+            const int down = tfr_divide(cell, by.cells), right = cell - down * (int)by.cells.d;
+            const int top = down * w.stride[0] - w.pad[0], left = right * w.stride[1] - w.pad[1];
+            const bool has_window = down < w.y[0] && right < w.y[1];
+            const int o = plane * y_plane + down * w.y[1] + right;
+            const int64_t index = has_window ? indices[o] : -1;
+            const float v = has_window ? (float)tfr_load(dy[o]) : 0.f;
+            bool is_met =
+                index < (int64_t)plane * x_plane || index >= (int64_t)(plane + 1) * x_plane;
+            TFR_NO_UNROLL
+            for (int row = top < 0 ? 0 : top; row < top + w.stride[0] && row < w.x[0]; row++)
+                TFR_NO_UNROLL
+            for (int across = left < 0 ? 0 : left; across < left + w.stride[1] && across < w.x[1];
+                 across++) {
+                const int i = (plane * w.x[0] + row) * w.x[1] + across;
+                const bool is_here = index == i;
+                is_met |= is_here;
+                dx[i] = tfr_store<T>::of(0.f + (is_here ? v : 0.f));
+            }
+            strays += !is_met;
+        }
+        strays = tfr_fold_block<tfr_sum>(strays);
+        for (int e = (int)threadIdx.x; strays && e < x_plane; e += (int)blockDim.x)
+            dx[plane * x_plane + e] =
+                tfr_store<T>::of(given_by_all(dy, indices, plane, y_plane, plane * x_plane + e));
     }
 }
 
@@ -387,7 +439,7 @@ __device__ inline void average_grad(TFR_PTR(const T) dy, TFR_PTR(T) dx, const tf
         pool::average_grad<T, pool::order>(dy, dx, w, by);                                         \
     }
 #define MAX_GRAD(name, T, function)                                                                \
-    TFR_GLOBAL(max_pool_grad_##name, 512,                                                         \
+    TFR_GLOBAL(max_pool_grad_##name, 512,                                                          \
                (TFR_PTR(const T) dy, TFR_PTR(const int64_t) indices, TFR_PTR(T) dx, tfr_window w,  \
                 tfr_window_divisors by))                                                           \
     {                                                                                              \
@@ -398,6 +450,12 @@ __device__ inline void average_grad(TFR_PTR(const T) dy, TFR_PTR(T) dx, const tf
                (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_window w, tfr_window_divisors by))           \
     {                                                                                              \
         pool::lp<T>(x, y, w, by);                                                                  \
+    }                                                                                              \
+    TFR_GLOBAL(max_pool_grad_cells_##type, 512,                                                    \
+               (TFR_PTR(const T) dy, TFR_PTR(const int64_t) indices, TFR_PTR(T) dx, tfr_window w,  \
+                tfr_window_divisors by, int cells))                                                \
+    {                                                                                              \
+        pool::max_grad_cells<T>(dy, indices, dx, w, by, cells);                                    \
     }                                                                                              \
     POOL(type, T, plain)                                                                           \
     POOL(last_##type, T, either)                                                                   \
