@@ -38,5 +38,12 @@ const ops_case ops_conv_grad_cases[] = {
             {"=0", "M*G,C,3,3", NULL, NULL, NULL},
             {"i64", "4", "=N,C*G,r,x", NULL, NULL}},
      .tolerance = OPS_SUM},
+    {"ConvGradFilter/3 x 3", .domain = "tfrun",
+     .vars = "N=1|2|3|5 C=1|3|8|19 M=1|7|8|9|20|33 G=1|1|2 p=0..2 q=0..2 r=3..16 x=3..17",
+     .attrs = "pads:is=p,q,q,p group:i=G",
+     .in = {{"f32", "N,M*G,r+p+q-2,x+p+q-2", NULL, NULL, NULL},
+            {"=0", "N,C*G,r,x", NULL, NULL, NULL},
+            {"i64", "4", "=M*G,C,3,3", NULL, NULL}},
+     .tolerance = OPS_SUM},
     {0},
 };

@@ -247,6 +247,43 @@ static void plan_add_slabs(const tfr_call *call, const tfr_tiling *tiling, int64
     cuda_add_slabs(call, &p, CUDA_NO_OPERAND, plan);
 }
 
+/* The slabs or the output, which the step writes; then their sum. */
+static void finish_filter(const tfr_call *call, const tfr_tiling *tiling, const void *args,
+                          uint32_t bytes, cuda_step *step, tfr_answer *answer, cuda_plan *plan)
+{
+    const int64_t n = tfr_operand_elements(tfr_call_output(call, 0));
+
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, 1);
+    if (tiling->splits > 1)
+        cuda_step_workspace(plan, step, 0);
+    else
+        cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, args, bytes);
+    if (tiling->splits > 1) {
+        answer->workspace_bytes = (uint64_t)tiling->splits * (uint64_t)n * sizeof(float);
+        plan_add_slabs(call, tiling, n, plan);
+    }
+}
+
+/* As plan_direct, for the gradient of the filter. */
+static bool plan_direct_filter(const cuda_chip *chip, const tfr_call *call, const tfr_conv *c,
+                               const cuda_tiles *tiles, tfr_answer *answer, cuda_plan *plan)
+{
+    cuda_direct_filter direct;
+    tfr_direct_filter what;
+    tfr_tiling slabs = {.splits = 1};
+    cuda_step *step;
+
+    if (!cuda_direct_filter_of(c, &what) ||
+        !cuda_choose_direct_filter(chip, &what, CYCLES_OF_IMPLICIT * tiles->cycles, &direct))
+        return false;
+    slabs.splits = direct.slabs;
+    step = cuda_plan_add(plan, "conv_direct_filter_f32", direct.blocks, direct.threads);
+    finish_filter(call, &slabs, &direct.args, sizeof direct.args, step, answer, plan);
+    return true;
+}
+
 CUDA_FAMILY(cuda_conv_grad_filter)
 {
     static cuda_names names[CUDA_TILES] = {{[TFR_DTYPE_F32] = "conv_grad_filter_64_f32"},
@@ -255,7 +292,6 @@ CUDA_FAMILY(cuda_conv_grad_filter)
                                            {[TFR_DTYPE_F32] = "conv_grad_filter_tf32"}};
     const tfr_operand *dy = tfr_call_input(call, 0), *x = tfr_call_input(call, 1);
     const tfr_operand *dw = tfr_call_output(call, 0);
-    const int64_t n = tfr_operand_elements(dw);
     cuda_tiles tiles;
     cuda_step *step;
     tfr_conv c;
@@ -266,18 +302,10 @@ CUDA_FAMILY(cuda_conv_grad_filter)
     tiles = cuda_choose_tiles(chip, &(cuda_sums){c.filters, (int64_t)c.channels * c.taps.d,
                                                  (int64_t)c.batch * c.y_plane.d, c.groups, true,
                                                  cuda_tiles_of(chip, call)});
-    c.tiling = tiles.tiling;
-    step = add_tiles(&tiles, call, names, answer, plan);
-    cuda_step_operand(plan, step, 0);
-    cuda_step_operand(plan, step, 1);
-    if (c.tiling.splits > 1)
-        cuda_step_workspace(plan, step, 0);
-    else
-        cuda_step_operand(plan, step, call->n_inputs);
-    cuda_step_bytes(plan, step, &c, sizeof c);
-    if (c.tiling.splits > 1) {
-        answer->workspace_bytes = (uint64_t)c.tiling.splits * (uint64_t)n * sizeof(float);
-        plan_add_slabs(call, &c.tiling, n, plan);
+    if (!plan_direct_filter(chip, call, &c, &tiles, answer, plan)) {
+        c.tiling = tiles.tiling;
+        step = add_tiles(&tiles, call, names, answer, plan);
+        finish_filter(call, &c.tiling, &c, sizeof c, step, answer, plan);
     }
     describe_conv(chip, call, &c, CUDA_CONV_GRAD_FILTER, answer, plan);
 }

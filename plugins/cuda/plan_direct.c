@@ -190,3 +190,134 @@ bool cuda_choose_direct(const cuda_chip *chip, const tfr_direct *what, int64_t c
                          .args = *d};
     return true;
 }
+
+/* ---- the gradient of the filter ---- */
+
+enum {
+    MAX_SLABS = 256,
+    MAX_SLAB_ELEMENTS = 1 << 26,
+    CYCLES_OF_SLABS = 3500 /* of one more launch */
+};
+
+bool cuda_direct_filter_of(const tfr_conv *c, tfr_direct_filter *out)
+{
+    tfr_direct what;
+
+    if (!cuda_direct_of(c, false, &what))
+        return false;
+    *out = (tfr_direct_filter){
+        .batch = c->batch, .groups = c->groups, .channels = c->channels, .filters = c->filters};
+    for (int d = 0; d < 2; d++) {
+        out->x[d] = what.x[d];
+        out->y[d] = what.y[d];
+        out->pad[d] = what.pad[d];
+    }
+    return true;
+}
+
+/* Completes it for rows, channels, filters and teams; false: there is no room. */
+static bool complete_filter(tfr_direct_filter *d)
+{
+    const int64_t octets = d->block_filters / OCTET, team = octets * d->block_channels;
+    const int64_t y_pitch = up(d->y[1], 3) * 3, x_pitch = y_pitch + MARGIN;
+    const int64_t x_floats = (d->rows + MARGIN) * x_pitch | 1;
+    const int64_t y_floats = d->rows * y_pitch * OCTET;
+    const int64_t moves = (int64_t)(d->rows + MARGIN) * d->x[1] + (int64_t)d->rows * d->y[1];
+
+    if (moves > TFR_DIRECT_MOVES || team * d->teams > TFR_DIRECT_THREADS ||
+        up(octets * y_floats + d->block_channels * x_floats, 4) * 4 * 2 > TFR_DIRECT_FLOATS ||
+        (d->teams + 1) / 2 * team * OCTET / 2 * TAPS > TFR_DIRECT_FLOATS)
+        return false;
+    d->x_pitch = (int32_t)x_pitch;
+    d->y_pitch = (int32_t)y_pitch;
+    d->x_floats = (int32_t)x_floats;
+    d->y_floats = (int32_t)y_floats;
+    d->chunks = (int32_t)(d->batch * up(d->y[0], d->rows));
+    return true;
+}
+
+static int64_t blocks_of_filter(const tfr_direct_filter *d)
+{
+    return up(d->filters, d->block_filters) * up(d->channels, d->block_channels) * d->groups *
+           up(d->chunks, d->share);
+}
+
+static int64_t threads_of_filter(const tfr_direct_filter *d)
+{
+    return up((int64_t)d->block_filters / OCTET * d->block_channels * d->teams, 32) * 32;
+}
+
+static int64_t cycles_of_filter(const cuda_chip *chip, const tfr_direct_filter *d)
+{
+    const int64_t blocks = up(blocks_of_filter(d), chip->multiprocessors);
+    const int64_t warps = threads_of_filter(d) / 32, slabs = up(d->chunks, d->share);
+    const int64_t resident = warps * 2 > RESIDENT_WARPS ? 1 : RESIDENT_WARPS / warps;
+    const int64_t rounds = up(blocks, resident < RESIDENT_BLOCKS ? resident : RESIDENT_BLOCKS);
+    const int64_t copies = d->block_channels * up((d->rows + MARGIN) * d->x[1], 32) +
+                           d->block_filters * up((int64_t)d->rows * d->y[1], 32);
+    /* what a warp issues: for a row, for a chunk, at its beginning and its end */
+    const int64_t of_row = d->y_pitch / 3 * (3 * TAPS * OCTET + 25) + 26;
+    const int64_t of_chunk = up(d->rows, d->teams) * of_row + up(copies, warps) * 22 + 80;
+    const int64_t of_ends = 600 + (d->teams > 1) * d->teams * 60 + TAPS * OCTET * 2;
+    const int64_t of_warp = d->share * of_chunk + of_ends;
+    const int64_t issued = up(blocks * warps, 4) * of_warp;
+    const int64_t waited = rounds * (2 * of_warp + CYCLES_OF_LOAD);
+    const int64_t elements = (int64_t)d->groups * d->filters * d->channels * TAPS;
+
+    return larger(issued, waited) + CYCLES_OF_LOAD +
+           (slabs > 1) * (CYCLES_OF_SLABS + elements * slabs / (chip->multiprocessors * 2));
+}
+
+/* The best of all numbers of teams and slabs for that many rows, channels and filters. */
+static void try_filter(const cuda_chip *chip, tfr_direct_filter *d, tfr_direct_filter *best,
+                       int64_t *fewest)
+{
+    const int64_t elements = (int64_t)d->groups * d->filters * d->channels * TAPS;
+    int64_t each;
+
+    for (d->teams = d->rows; d->teams > 0; d->teams = fewer_rows(d->rows, d->teams)) {
+        if (!complete_filter(d))
+            continue;
+        for (int32_t slabs = 1; slabs <= MAX_SLABS && slabs <= d->chunks; slabs *= 2) {
+            if (slabs > 1 && elements * slabs > MAX_SLAB_ELEMENTS)
+                break;
+            d->share = (int32_t)up(d->chunks, slabs);
+            each = cycles_of_filter(chip, d);
+            if (each < *fewest) {
+                *fewest = each;
+                *best = *d;
+            }
+        }
+    }
+}
+
+bool cuda_choose_direct_filter(const cuda_chip *chip, const tfr_direct_filter *what,
+                               int64_t cycles_of_tiles, cuda_direct_filter *out)
+{
+    tfr_direct_filter each = *what, best = {.share = 0}, *d = &each;
+
+    for (d->block_filters = OCTET; d->block_filters <= 64; d->block_filters *= 2)
+        for (d->block_channels = 1; d->block_channels <= 32; d->block_channels *= 2) {
+            if ((d->block_filters > OCTET && d->block_filters / 2 >= d->filters) ||
+                (d->block_channels > 1 && d->block_channels / 2 >= d->channels))
+                continue;
+            for (d->rows = d->y[0]; d->rows > 0; d->rows = fewer_rows(d->y[0], d->rows))
+                try_filter(chip, d, &best, &cycles_of_tiles);
+        }
+    if (!best.share)
+        return false;
+    d = &best;
+    d->filter_tiles = cuda_divisor(up(d->filters, d->block_filters));
+    d->channel_tiles = cuda_divisor(up(d->channels, d->block_channels));
+    d->groups_d = cuda_divisor(d->groups);
+    d->team = cuda_divisor((int64_t)d->block_filters / OCTET * d->block_channels);
+    d->channels_d = cuda_divisor(d->block_channels);
+    d->parts = cuda_divisor(up(d->y[0], d->rows));
+    d->x_row = cuda_divisor(d->x[1]);
+    d->y_row = cuda_divisor(d->y[1]);
+    *out = (cuda_direct_filter){.threads = (uint32_t)threads_of_filter(d),
+                                .blocks = (uint64_t)blocks_of_filter(d),
+                                .slabs = (int32_t)up(d->chunks, d->share),
+                                .args = *d};
+    return true;
+}

@@ -148,6 +148,17 @@ bool cuda_direct_of(const tfr_conv *c, bool is_gradient, tfr_direct *out);
 bool cuda_choose_direct(const cuda_chip *chip, const tfr_direct *what, int64_t cycles,
                         cuda_direct *out);
 
+/* The same for the gradient of the filter, by kernels/conv_direct_filter.cu. */
+typedef struct cuda_direct_filter {
+    uint32_t threads;
+    uint64_t blocks;
+    int32_t slabs;
+    tfr_direct_filter args;
+} cuda_direct_filter;
+bool cuda_direct_filter_of(const tfr_conv *c, tfr_direct_filter *out);
+bool cuda_choose_direct_filter(const cuda_chip *chip, const tfr_direct_filter *what,
+                               int64_t cycles, cuda_direct_filter *out);
+
 /* plan_product.c: the kernel that adds the slabs of p->tiling.splits to the call's output. */
 void cuda_add_slabs(const tfr_call *call, const tfr_product *p, uint32_t bias, cuda_plan *plan);
 

@@ -17,7 +17,8 @@ claim "all that the kernels compute is as naive computes it" \
 # Shapes that direct convolutions are for, as far as four multiprocessors make it so.
 direct() {
     : >"$tmp/ran"
-    for name in "Conv/3 x 3" "Conv/3 x 3, long rows" "ConvGradInput/3 x 3"; do
+    for name in "Conv/3 x 3" "Conv/3 x 3, long rows" "ConvGradInput/3 x 3" \
+        "ConvGradFilter/3 x 3"; do
         TFR_CPU_KERNELS=$tmp/ran ops --seeds 100 --case "$name" || return 1
     done
 }
@@ -26,6 +27,7 @@ for width in 4 5 6 7; do
     has "direct ones with $width pixels of a row for a thread are among them" "$tmp/ran" \
         "^conv_direct_${width}_f32\$"
 done
+has "and gradients of filters" "$tmp/ran" '^conv_direct_filter_f32$'
 has "and those that do not fit shared memory, as implicit products" "$tmp/ran" '^conv_16_f32$'
 has "and gradients of few elements" "$tmp/ran" '^conv_grad_input_16_f32$'
 

@@ -119,6 +119,23 @@ typedef struct tfr_direct {
 } tfr_direct;
 
 /*
+ * The gradient of the filter of such a convolution (conv_direct_filter.cu). A block has so many
+ * channels and filters, the latter a multiple of 8, and `share` of the chunks, which are so many
+ * rows of y of a sample. Its teams of threads divide the rows among them.
+ */
+typedef struct tfr_direct_filter {
+    int32_t batch, groups, channels, filters;
+    int32_t x[2], y[2], pad[2];
+    int32_t rows, block_channels, block_filters, teams, share, chunks;
+    /* in shared memory: of rows; of a channel's plane, odd; of the planes of 8 filters */
+    int32_t x_pitch, y_pitch, x_floats, y_floats;
+    tfr_divisor filter_tiles, channel_tiles, groups_d;
+    tfr_divisor team, channels_d; /* threads; channels of a block */
+    tfr_divisor parts;            /* chunks of a sample */
+    tfr_divisor x_row, y_row;
+} tfr_direct_filter;
+
+/*
  * A transposed convolution; x of its window is what is written. Of `stride` outputs in a row each
  * meets other taps: a phase. There are phase[d] of them along an axis, and u[d] outputs, or one
  * less, in each; taps of it are step[d] elements of the input apart. taps_row: of a phase that has

@@ -7,6 +7,7 @@
 #include "cast.cu"
 #include "conv.cu"
 #include "conv_direct.cu"
+#include "conv_direct_filter.cu"
 #include "conv_integer.cu"
 #include "conv_transpose.cu"
 #include "cum_sum.cu"

@@ -35,6 +35,7 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/cast.cu \
 	plugins/cuda/kernels/conv.cu \
 	plugins/cuda/kernels/conv_direct.cu \
+	plugins/cuda/kernels/conv_direct_filter.cu \
 	plugins/cuda/kernels/conv_integer.cu \
 	plugins/cuda/kernels/conv_transpose.cu \
 	plugins/cuda/kernels/cum_sum.cu \
