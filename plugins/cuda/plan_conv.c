@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_conv.c: launches of conv.cu and conv_transpose.cu, and the windows of pool.cu, too. */
+/*
+ * plan_conv.c: launches of conv.cu, conv_direct.cu, conv_direct_filter.cu and
+ * conv_transpose.cu, and the windows of pool.cu, too.
+ */
 #include "plan_kit.h"
 
 #include <stddef.h>

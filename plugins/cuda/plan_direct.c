@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan_direct.c: how kernels/conv_direct.cu computes a convolution: what a block has, how many
- * teams of threads it is, how many channels they take at once. As in plan_tile.c, what an H100
- * would take for each way is estimated in cycles, and the fewest win.
+ * plan_direct.c: how kernels/conv_direct.cu computes a convolution and conv_direct_filter.cu the
+ * gradient of its filter: what a block has, how many teams of threads it is, how many channels or
+ * rows they take at once. As in plan_tile.c, what an H100 would take for each way is estimated in
+ * cycles, and the fewest win.
  */
 #include "plan_kit.h"
 
