@@ -370,12 +370,45 @@ __attribute__((noinline)) static void finish_stored(const native_tile *a, int bl
         }                                                                                          \
     }
 
+/*
+ * bool SUM_TAP(blocks, pixels, w, p, apart, sum) adds the LANES channels of one tap to sum, which
+ * has the pixels of the first block, then those of the next, or says that it has no code for such a
+ * tile. Weights are dense from w on, pixels `apart` floats from each other from p on. An ISA's file
+ * may define it.
+ */
+#ifdef SUM_TAP
+enum { MOST_EVEN = 64 };
+
+/* A bit for each of the first taps whose pixels are all there, at one distance. */
+static inline uint64_t even_taps(const native_tile *a, const int blocks, const int pixels)
+{
+    const int32_t *o = a->offsets;
+    uint64_t even = 0;
+    int t;
+
+    if (pixels < 2 || a->weights_step != (int64_t)blocks * LANES)
+        return 0;
+    for (t = 0; t < a->n_taps && t < MOST_EVEN; t++, o += pixels) {
+        bool is = o[0] >= 0 && o[pixels - 1] >= 0;
+        UNROLL for (int i = 2; i < pixels; i++) is &= o[i] - o[i - 1] == o[1] - o[0];
+        even |= (uint64_t)is << t;
+    }
+    return even;
+}
+#define IS_EVEN(t) ((t) < MOST_EVEN && (even >> (t)&1) != 0)
+#else
+#define even_taps(a, blocks, pixels)            0
+#define IS_EVEN(t)                              ((void)even, false)
+#define SUM_TAP(blocks, pixels, w, p, apart, x) false
+#endif
+
 #define TILE(B, P)                                                                                 \
     static void blocked_##B##_##P(const native_tile *a)                                            \
     {                                                                                              \
         const float *plane = a->source;                                                            \
         const char *ahead = a->ahead;                                                              \
         const int64_t step = a->weights_step;                                                      \
+        const uint64_t even = even_taps(a, B, P);                                                  \
         TILE_BEGIN(B, P)                                                                           \
         for (g = 0; g < a->n_groups; g++, plane += a->plane) {                                     \
             const int32_t *offset = a->offsets;                                                    \
@@ -386,11 +419,16 @@ __attribute__((noinline)) static void finish_stored(const native_tile *a, int bl
                     ahead += a->ahead_bytes;                                                       \
                     continue;                                                                      \
                 }                                                                                  \
-                UNROLL for (int i = 0; i < P; i++) from[i] =                                       \
-                    offset[i] < 0 ? padding : plane + offset[i];                                   \
                 for (c = 0; c < a->ahead_bytes; c += 64)                                           \
                     __builtin_prefetch(ahead + c, 0, 2);                                           \
                 ahead += a->ahead_bytes;                                                           \
+                if (IS_EVEN(t) &&                                                                  \
+                    SUM_TAP(B, P, w, plane + offset[0], offset[P > 1] - offset[0], &sum[0][0])) {  \
+                    w += LANES * step;                                                             \
+                    continue;                                                                      \
+                }                                                                                  \
+                UNROLL for (int i = 0; i < P; i++) from[i] =                                       \
+                    offset[i] < 0 ? padding : plane + offset[i];                                   \
                 _Pragma("GCC unroll 2") for (c = 0; c < LANES; c++) TILE_TERM(B, P, c)             \
             }                                                                                      \
         }                                                                                          \

@@ -38,6 +38,7 @@
         const int64_t step = a->weights_step;                                                      \
         const int64_t next =                                                                       \
             a->n_groups > 2 * AHEAD_PLANES ? AHEAD_PLANES * a->plane : (int64_t)P * LANES;         \
+        const bool is_dense = step == B * LANES;                                                   \
         TILE_BEGIN(B, P)                                                                           \
         (void)t;                                                                                   \
         for (g = 0; g < a->n_groups; g++, plane += a->plane) {                                     \
@@ -47,6 +48,10 @@
             UNROLL for (int i = 0; i < P; i += NEXT_LINE)                                          \
                 __builtin_prefetch(plane + next + i * LANES, 0, 3);                                \
             __builtin_prefetch(plane + next + P * LANES - 1, 0, 3);                                \
+            if (is_dense && SUM_TAP(B, P, w, plane, LANES, &sum[0][0])) {                          \
+                w += LANES * step;                                                                 \
+                continue;                                                                          \
+            }                                                                                      \
             _Pragma("GCC unroll 4") for (c = 0; c < LANES; c++) STRAIGHT_TERM(B, P)                \
         }                                                                                          \
         TILE_END(B, P)                                                                             \
