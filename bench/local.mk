@@ -73,6 +73,7 @@ EXTRA_DIST += \
 	bench/field/exports.py \
 	bench/field/get_models.py \
 	bench/field/get_onnx_tests.py \
+	bench/field/kinds.py \
 	bench/field/learned.py \
 	bench/field/requirements.txt \
 	bench/loss_curves.py \

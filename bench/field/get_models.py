@@ -22,6 +22,7 @@ import onnx
 from onnx import numpy_helper
 
 import exports
+import kinds
 import learned
 
 RNG = np.random.default_rng(1)
@@ -126,7 +127,7 @@ def makers(wheels):
         return write
 
     table = {name: from_wheel(*row) for name, row in WHEELS.items()}
-    return table | exports.MODELS | learned.MODELS
+    return table | exports.MODELS | kinds.MODELS | learned.MODELS
 
 
 def main():
