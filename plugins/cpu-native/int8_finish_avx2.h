@@ -339,15 +339,33 @@ static inline __attribute__((always_inline)) void put_columns(const bool whole, 
         copy_some(to, some, cols);
 }
 
-/* Writes two rows; whether all of them are sure, those of no column, too. */
-static inline __attribute__((always_inline)) bool put_pair(const bool is_signed, const bool whole,
-                                                           const rounding *r, around x, around y,
-                                                           uint8_t *to, uint8_t *other)
+/*
+ * What pairs of rows have: some of the 16 columns, all of them, or all and no other limits than
+ * those of the type, which cost nothing: as with Relu and a zero point of 0.
+ */
+typedef enum pair_form { SOME_COLUMNS, ALL_COLUMNS, ALL_UNLIMITED } pair_form;
+
+static inline pair_form pair_form_of(const bool is_signed, const native_int8_band *b)
 {
+    const int32_t low = is_signed ? INT8_MIN : 0, high = is_signed ? INT8_MAX : UINT8_MAX;
+
+    if (b->cols < NR)
+        return SOME_COLUMNS;
+    return b->finish->low > low || b->finish->high < high ? ALL_COLUMNS : ALL_UNLIMITED;
+}
+
+/* Writes two rows; whether all of them are sure, those of no column, too. */
+static inline __attribute__((always_inline)) bool put_pair(const bool is_signed,
+                                                           const pair_form form, const rounding *r,
+                                                           around x, around y, uint8_t *to,
+                                                           uint8_t *other)
+{
+    const bool whole = form != SOME_COLUMNS;
     const __m256i below = to_type(is_signed, x.below, y.below);
     const __m256i above = to_type(is_signed, x.above, y.above);
-    const __m256i bytes =
-        _mm256_permutevar8x32_epi32(within(is_signed, below, r->low, r->high), r->order);
+    const __m256i limited =
+        form == ALL_UNLIMITED ? below : within(is_signed, below, r->low, r->high);
+    const __m256i bytes = _mm256_permutevar8x32_epi32(limited, r->order);
 
     put_columns(whole, r->cols, _mm256_castsi256_si128(bytes), to);
     put_columns(whole, r->cols, _mm256_extracti128_si256(bytes, 1), other);
@@ -355,8 +373,10 @@ static inline __attribute__((always_inline)) bool put_pair(const bool is_signed,
 }
 
 /* Nothing added. Bits of the result are rows to do again. */
-static inline __attribute__((always_inline)) uint64_t
-finish_pairs(const native_int8_band *b, const bool whole, const bool corrects, const bool is_signed)
+static inline __attribute__((always_inline)) uint64_t finish_pairs(const native_int8_band *b,
+                                                                   const pair_form form,
+                                                                   const bool corrects,
+                                                                   const bool is_signed)
 {
     const rounding r = rounding_of(b);
     const int rows = b->rows;
@@ -367,24 +387,30 @@ finish_pairs(const native_int8_band *b, const bool whole, const bool corrects, c
         const int other = row + 1 < rows ? 1 : 0;
         const around x = row_around(b, row, corrects, &r);
         const around y = row_around(b, row + other, corrects, &r);
-        if (!put_pair(is_signed, whole, &r, x, y, to, to + other * b->ldc))
+        if (!put_pair(is_signed, form, &r, x, y, to, to + other * b->ldc))
             again |= (uint64_t)(1 + 2 * other) << row;
     }
     return again;
 }
 
+static inline __attribute__((always_inline)) uint64_t
+finish_pairs_of(const native_int8_band *b, const bool corrects, const bool is_signed)
+{
+    switch (pair_form_of(is_signed, b)) {
+    case ALL_UNLIMITED:
+        return finish_pairs(b, ALL_UNLIMITED, corrects, is_signed);
+    case ALL_COLUMNS:
+        return finish_pairs(b, ALL_COLUMNS, corrects, is_signed);
+    default:
+        return finish_pairs(b, SOME_COLUMNS, corrects, is_signed);
+    }
+}
+
 static uint64_t finish_all_pairs(const native_int8_band *b, bool corrects)
 {
-    const bool whole = b->cols == NR;
-
-    if (b->finish->result == NATIVE_INT8_TO_I8) {
-        if (corrects)
-            return whole ? finish_pairs(b, true, true, true) : finish_pairs(b, false, true, true);
-        return whole ? finish_pairs(b, true, false, true) : finish_pairs(b, false, false, true);
-    }
-    if (corrects)
-        return whole ? finish_pairs(b, true, true, false) : finish_pairs(b, false, true, false);
-    return whole ? finish_pairs(b, true, false, false) : finish_pairs(b, false, false, false);
+    if (b->finish->result == NATIVE_INT8_TO_I8)
+        return corrects ? finish_pairs_of(b, true, true) : finish_pairs_of(b, false, true);
+    return corrects ? finish_pairs_of(b, true, false) : finish_pairs_of(b, false, false);
 }
 
 /* Whether finish_pairs does it, with nothing but one number for a row taken off for zero points. */

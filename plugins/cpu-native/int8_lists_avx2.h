@@ -180,15 +180,14 @@ static inline __m256i without(__m256i term, __m256i sums, const native_int8_band
 }
 
 /* Writes rows `row` and the next one by their sums, to `to`. */
-static inline __attribute__((always_inline)) void put_two(const bool is_signed, const bool whole,
-                                                          const rounding *r, __m256i (*s)[2],
-                                                          const native_int8_band *band, int row,
-                                                          uint8_t *to)
+static inline __attribute__((always_inline)) void
+put_two(const bool is_signed, const pair_form form, const rounding *r, __m256i (*s)[2],
+        const native_int8_band *band, int row, uint8_t *to)
 {
     const around x = sums_around(pair_of(s[0]), r), y = sums_around(pair_of(s[1]), r);
     int32_t sums[2 * NR]; /* a copy, so that s has no address */
 
-    if (put_pair(is_signed, whole, r, x, y, to, to + band->ldc))
+    if (put_pair(is_signed, form, r, x, y, to, to + band->ldc))
         return;
     EVERY(int j = 0; j < 4; j++)
     {
@@ -199,10 +198,9 @@ static inline __attribute__((always_inline)) void put_two(const bool is_signed, 
 }
 
 /* As many rows as are in fours; how many. */
-static inline __attribute__((always_inline)) int finish_lists(const bool is_signed,
-                                                              const int vectors, const bool whole,
-                                                              const native_int8_tile *tile,
-                                                              const native_int8_band *band)
+static inline __attribute__((always_inline)) int
+finish_lists(const bool is_signed, const int vectors, const pair_form form,
+             const native_int8_tile *tile, const native_int8_band *band)
 {
     const rounding r = rounding_of(band);
     native_int8_tile t = *tile;
@@ -216,7 +214,7 @@ static inline __attribute__((always_inline)) int finish_lists(const bool is_sign
             take_row_terms(LIST_ROWS, s, band->row_terms + row);
         EVERY(int i = 0; i < LIST_ROWS; i += 2)
         {
-            put_two(is_signed, whole, &r, s + i, band, row + i, to);
+            put_two(is_signed, form, &r, s + i, band, row + i, to);
             to += 2 * band->ldc;
         }
     }
@@ -283,10 +281,15 @@ add_lists_of(const bool is_signed, const native_int8_tile *t, const native_int8_
 static inline __attribute__((always_inline)) int
 finish_lists_of(const bool is_signed, const native_int8_tile *t, const native_int8_band *band)
 {
-    if (band->cols == NR)
-        return finish_lists(is_signed, 2, true, t, band);
-    return band->cols > NR / 2 ? finish_lists(is_signed, 2, false, t, band)
-                               : finish_lists(is_signed, 1, false, t, band);
+    switch (pair_form_of(is_signed, band)) {
+    case ALL_UNLIMITED:
+        return finish_lists(is_signed, 2, ALL_UNLIMITED, t, band);
+    case ALL_COLUMNS:
+        return finish_lists(is_signed, 2, ALL_COLUMNS, t, band);
+    default:
+        return band->cols > NR / 2 ? finish_lists(is_signed, 2, SOME_COLUMNS, t, band)
+                                   : finish_lists(is_signed, 1, SOME_COLUMNS, t, band);
+    }
 }
 
 static int list_panel(const native_int8_tile *t, const native_int8_band *band)

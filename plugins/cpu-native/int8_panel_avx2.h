@@ -31,10 +31,9 @@ static inline __attribute__((always_inline)) void sum_wides(const int vectors, w
 }
 
 /* As many rows as are in sixes; how many. */
-static inline __attribute__((always_inline)) int finish_wides(const bool is_signed,
-                                                              const int vectors, const bool whole,
-                                                              const native_int8_tile *tile,
-                                                              const native_int8_band *band)
+static inline __attribute__((always_inline)) int
+finish_wides(const bool is_signed, const int vectors, const pair_form form,
+             const native_int8_tile *tile, const native_int8_band *band)
 {
     const rounding r = rounding_of(band);
     native_int8_tile t = *tile;
@@ -48,7 +47,7 @@ static inline __attribute__((always_inline)) int finish_wides(const bool is_sign
             take_row_terms(MR, s, band->row_terms + row);
         EVERY(int i = 0; i < MR; i += 2)
         {
-            put_two(is_signed, whole, &r, s + i, band, row + i, to);
+            put_two(is_signed, form, &r, s + i, band, row + i, to);
             to += 2 * band->ldc;
         }
     }
@@ -58,10 +57,15 @@ static inline __attribute__((always_inline)) int finish_wides(const bool is_sign
 static inline __attribute__((always_inline)) int
 finish_wides_of(const bool is_signed, const native_int8_tile *t, const native_int8_band *band)
 {
-    if (band->cols == NR)
-        return finish_wides(is_signed, 2, true, t, band);
-    return band->cols > NR / 2 ? finish_wides(is_signed, 2, false, t, band)
-                               : finish_wides(is_signed, 1, false, t, band);
+    switch (pair_form_of(is_signed, band)) {
+    case ALL_UNLIMITED:
+        return finish_wides(is_signed, 2, ALL_UNLIMITED, t, band);
+    case ALL_COLUMNS:
+        return finish_wides(is_signed, 2, ALL_COLUMNS, t, band);
+    default:
+        return band->cols > NR / 2 ? finish_wides(is_signed, 2, SOME_COLUMNS, t, band)
+                                   : finish_wides(is_signed, 1, SOME_COLUMNS, t, band);
+    }
 }
 
 /* The same with what is added to them, up to where many are unsure. */
