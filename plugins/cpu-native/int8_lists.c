@@ -172,13 +172,13 @@ void native_int8_make_lists(const native_int8_matrix *b, bool is_signed, int64_t
 /*
  * By what an eight takes in each list, in hundredths of a cycle for a row on Zen 3; vpmaddwd in
  * tiles of 6 rows takes 510, int8_halves_avx2.h 470, and their rows have to be packed for all
- * panels. A tile of lists begins and ends more slowly than one of vpmaddwd, by 900 for a row:
+ * panels. A tile of lists begins and ends more slowly than one of vpmaddwd, by 450 for a row:
  * 3136 x 32 by 32 x 192 take 0.43 ms with quads, and 0.36 by vpmaddwd.
  */
 bool native_int8_suits_lists(const native_int8_matrix *b, bool is_signed, int64_t k, int64_t n,
                              bool halves, bool in_place)
 {
-    enum { SAMPLES = 16, EACH = 510, HALVED = 470, PACKED = 300, START = 900 };
+    enum { SAMPLES = 16, EACH = 510, HALVED = 470, PACKED = 100, START = 450 };
     static const int costs[] = {
         [NATIVE_INT8_OCTET] = 350, [NATIVE_INT8_QUADS] = 430, [NATIVE_INT8_WIDE] = 640};
     const int64_t windows = ceil_to(k, WINDOW) / WINDOW, panels = ceil_to(n, COLUMNS) / COLUMNS;
