@@ -2,7 +2,7 @@
 /*
  * int8_turn.c: transposes bytes by blocks of 16 x 16, which are 64 instructions of SSE2, and int32
  * by blocks that stay in the cache. Three rows, as the colours of an image, become pixels of three
- * bytes, each stored with a fourth one that the next one replaces.
+ * bytes, two of them stored with two bytes more that the next ones replace.
  */
 #include "int8_turn.h"
 
@@ -47,6 +47,16 @@ static void weave_block(const uint8_t *a, const uint8_t *b, uint8_t *to)
     _mm_storeu_si128((__m128i *)(void *)(to + BLOCK), _mm_unpackhi_epi8(x, y));
 }
 
+/* Four pixels of three bytes and one that is 0: 12 bytes, and two more behind them. */
+static inline void store_4(__m128i pixels, uint8_t *to)
+{
+    const __m128i first = _mm_and_si128(pixels, _mm_set1_epi64x(0xffffff));
+    const __m128i two = _mm_or_si128(first, _mm_slli_epi64(_mm_srli_epi64(pixels, 32), 24));
+
+    _mm_storel_epi64((__m128i *)(void *)to, two);
+    _mm_storel_epi64((__m128i *)(void *)(to + 6), _mm_unpackhi_epi64(two, two));
+}
+
 /* How many columns are done: the last one is not, since behind it nothing may be written. */
 static int64_t turn_3(const uint8_t *from, int64_t from_step, int64_t columns, uint8_t *to)
 {
@@ -54,18 +64,15 @@ static int64_t turn_3(const uint8_t *from, int64_t from_step, int64_t columns, u
     int64_t c;
 
     for (c = 0; c + BLOCK < columns; c += BLOCK, to += 3 * BLOCK) {
-        uint32_t pixels[BLOCK];
-        __m128i *at = (__m128i *)(void *)pixels, x[3];
+        __m128i x[3];
         for (int i = 0; i < 3; i++)
             x[i] = _mm_loadu_si128((const __m128i *)(const void *)(from + i * from_step + c));
         const __m128i low = _mm_unpacklo_epi8(x[0], x[1]), high = _mm_unpackhi_epi8(x[0], x[1]);
         const __m128i low_z = _mm_unpacklo_epi8(x[2], zero), high_z = _mm_unpackhi_epi8(x[2], zero);
-        _mm_storeu_si128(at, _mm_unpacklo_epi16(low, low_z));
-        _mm_storeu_si128(at + 1, _mm_unpackhi_epi16(low, low_z));
-        _mm_storeu_si128(at + 2, _mm_unpacklo_epi16(high, high_z));
-        _mm_storeu_si128(at + 3, _mm_unpackhi_epi16(high, high_z));
-        for (int i = 0; i < BLOCK; i++)
-            memcpy(to + 3 * i, &pixels[i], sizeof pixels[i]);
+        store_4(_mm_unpacklo_epi16(low, low_z), to);
+        store_4(_mm_unpackhi_epi16(low, low_z), to + 12);
+        store_4(_mm_unpacklo_epi16(high, high_z), to + 24);
+        store_4(_mm_unpackhi_epi16(high, high_z), to + 36);
     }
     return c;
 }
