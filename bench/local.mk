@@ -75,6 +75,7 @@ EXTRA_DIST += \
 	bench/field/get_onnx_tests.py \
 	bench/field/kinds.py \
 	bench/field/learned.py \
+	bench/field/quantized.py \
 	bench/field/requirements.txt \
 	bench/loss_curves.py \
 	bench/make_models.py \
