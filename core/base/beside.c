@@ -2,6 +2,7 @@
 /* beside.c: see beside.h. */
 #include "beside.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ const char *tfr__beside_find(const char *folder, const char *file, const char *i
         if (slash - self >= 6 && strcmp(slash - 6, "/.libs") == 0)
             slash[-6] = 0;
         snprintf(path, capacity, "%s/%s/.libs/%s", self, folder, file);
-        if (access(path, R_OK) == 0)
+        if (faccessat(AT_FDCWD, path, R_OK, 0) == 0)
             return path;
     }
     snprintf(path, capacity, "%s/%s", installed, file);

@@ -2,7 +2,6 @@
 /* device_name.c: the names that people use for devices and backends, and what to say to others. */
 #include "device/loader.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +56,7 @@ static bool name_split(const char *name, size_t *bytes, unsigned long long *numb
         return false;
     if (!colon)
         return true;
-    if (!isdigit((unsigned char)colon[1]))
+    if (colon[1] < '0' || colon[1] > '9')
         return false;
     *number = strtoull(colon + 1, &end, 10);
     return !*end && *number < UINT32_MAX;

@@ -7,6 +7,7 @@
 #include "device/loader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +19,7 @@ static bool path_part_is_safe(const char *part, bool sticky_helps, char *why, si
     struct stat st;
     uid_t user = geteuid();
     unsigned mode;
-    if (lstat(part, &st) != 0) {
+    if (fstatat(AT_FDCWD, part, &st, AT_SYMLINK_NOFOLLOW) != 0) {
         snprintf(why, n, "%s cannot be looked at: %s", part, strerror(errno));
         return false;
     }

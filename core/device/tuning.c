@@ -20,6 +20,7 @@
 #include "base/port/clock.h"
 #include "device/loader.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <tfrun/fail.h>
 #include <unistd.h>
@@ -233,7 +234,7 @@ static void load(tfr__tuning *t)
     } else if (tfr__writer_check_cache(t->path, tuning_magic, &t->trouble) == TFR_EPERM) {
         tfr__free(t->path);
         t->path = NULL;
-    } else if (bytes || access(t->path, F_OK) == 0) {
+    } else if (bytes || faccessat(AT_FDCWD, t->path, F_OK, 0) == 0) {
         (void)tfr_fail(&t->trouble, TFR_EMODEL, "%s is damaged, or not the user's own", t->path);
         t->is_changed = true;
     }

@@ -58,7 +58,7 @@ static tfr_status read_resize(tfr__infer *in, tfr_err *err, resize *r)
     return TFR_OK;
 }
 
-/* A dim from a floating-point length. */
+/* The whole elements of a length. */
 static tfr_status to_dim(tfr__infer *in, tfr_err *err, double length, int64_t axis, int64_t *out)
 {
     if (!(length >= 0 && length < 0x1p62))
@@ -81,7 +81,7 @@ static tfr_status resize_by_scales(tfr__infer *in, tfr_err *err, resize *r, tfr_
         float length = (float)*d * (float)r->scales[i];
         if (r->crops)
             length = (float)*d * (float)(r->roi[r->n + i] - r->roi[i]) * (float)r->scales[i];
-        TFR__TRY(to_dim(in, err, floor((double)length), r->axes[i], d));
+        TFR__TRY(to_dim(in, err, (double)length, r->axes[i], d));
     }
     return TFR_OK;
 }
@@ -108,7 +108,7 @@ static tfr_status resize_to_sizes(tfr__infer *in, tfr_err *err, resize *r, tfr__
             continue;
         }
         r->scales[i] = common;
-        TFR__TRY(to_dim(in, err, floor((double)*d * common + 0.5), r->axes[i], d));
+        TFR__TRY(to_dim(in, err, (double)*d * common + 0.5, r->axes[i], d));
     }
     return TFR_OK;
 }

@@ -30,12 +30,13 @@ tfr_status tfr__value_raw(tfr__infer *in, tfr_err *err, uint32_t i, const void *
 
 static float from_half(uint16_t h)
 {
-    int exponent = h >> 10 & 31;
-    double fraction = h & 1023, sign = h & 0x8000 ? -1 : 1;
-    if (exponent == 31)
-        return (float)(fraction ? NAN : sign * INFINITY);
-    return (float)(exponent ? sign * ldexp(1024 + fraction, exponent - 25)
-                            : sign * ldexp(fraction, -24));
+    const uint32_t exponent = h >> 10 & 31, fraction = h & 1023;
+    const uint32_t bits = (exponent == 31 ? 255 : exponent + 112) << 23 | fraction << 13;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    if (!exponent)
+        f = (float)fraction * 0x1p-24f;
+    return h & 0x8000 ? -f : f;
 }
 
 static float from_bfloat(uint16_t h)
