@@ -290,8 +290,7 @@ static uint32_t compiles_of(tfr_runtime *runtime, tfr_session *session, tfr_grap
 /* One more for each length in a row that grew as the one before did, up to eight. */
 TEST(programs_of_the_next_lengths_are_compiled_at_once)
 {
-    static const uint32_t want[] = {2, 0, 4, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0,
-                                    0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0};
+    static const uint32_t want[] = {9, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0};
     tfr_runtime *runtime = layers_runtime(true);
     tfr_graph *graph = make_layers();
     tfr_session *session = new_session(runtime, graph, true);
@@ -306,8 +305,51 @@ TEST(programs_of_the_next_lengths_are_compiled_at_once)
     tfr_runtime_release(runtime);
 }
 
-/* The list of a renewal holds for an eighth more. */
-TEST(nothing_is_compiled_for_lengths_at_which_all_is_looked_at_again)
+/* The list of a renewal holds whatever the lengths are, but not for twice as much work. */
+TEST(a_list_of_what_to_renew_holds_while_there_is_about_as_much_to_do)
+{
+    tfr_runtime *runtime = layers_runtime(true);
+    tfr_graph *graph = make_layers();
+    tfr_session *session = new_session(runtime, graph, true);
+    int64_t length = run_until_renewed(runtime, session, graph, 100);
+    const uint64_t decided_ns = session->main->plans[0]->build->decided_ns;
+    const void *course = session->main->plans[0]->build->course;
+    REQUIRE(course != NULL);
+    for (int64_t end = length + 60; length < end; length++) { /* by more than half, in all */
+        check_length(runtime, session, graph, length);
+        CHECK(session->main->plans[0]->build->course == course);
+        CHECK(session->main->plans[0]->build->decided_ns == decided_ns);
+    }
+    for (; length < 1600; length += 40)
+        check_length(runtime, session, graph, length);
+    CHECK(session->main->plans[0]->build->decided_ns > decided_ns);
+    tfr_session_destroy(session);
+    CHECK_UINT(0, kit.n_live);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+/* Buffers get room for half as much again. */
+TEST(a_length_that_grows_alike_seldom_takes_other_memory)
+{
+    tfr_runtime *runtime = layers_runtime(true);
+    tfr_graph *graph = make_layers();
+    tfr_session *session = new_session(runtime, graph, true);
+    const tfr__plan *plan = NULL;
+    uint32_t n = 0;
+    for (int64_t length = 400; length < 800; length++) {
+        check_length(runtime, session, graph, length);
+        n += length > 420 && session->main->plans[0] != plan;
+        plan = session->main->plans[0];
+    }
+    CHECK(n < 5);
+    tfr_session_destroy(session);
+    CHECK_UINT(0, kit.n_live);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(few_programs_are_compiled_where_lengths_grow_by_ten)
 {
     tfr_runtime *runtime = layers_runtime(true);
     tfr_graph *graph = make_layers();
@@ -318,7 +360,7 @@ TEST(nothing_is_compiled_for_lengths_at_which_all_is_looked_at_again)
         compiles += i < 10 ? 0 : now;
     }
     CHECK(session->main->plans[0]->again);
-    CHECK(compiles < 45); /* of 30, two of which are planned from nothing */
+    CHECK(compiles < 45); /* of 30 */
     tfr_session_destroy(session);
     CHECK_UINT(0, kit.n_live);
     tfr_graph_release(graph);
@@ -358,10 +400,8 @@ TEST(a_compiler_that_fails_for_a_length_to_come_is_asked_when_it_is_there)
         tfr_graph *graph = make_layers();
         tfr_session *session = new_session(runtime, graph, true);
         int64_t length = run_until_renewed(runtime, session, graph, 400);
-        check_length(runtime, session, graph, length++);
-        check_length(runtime, session, graph, length++);
         kit.compile_status = no[i % 3];
-        kit.fail_nth = 1 + i / 3; /* of three, and then that of the length at hand */
+        kit.fail_nth = 1 + i / 3; /* of eight, and then that of the length at hand */
         CHECK_UINT(2 + i / 3, compiles_of(runtime, session, graph, length++));
         CHECK_INT(0, kit.compile_status);
         for (uint32_t k = 0; k < 12; k++) {
@@ -440,20 +480,22 @@ TEST(the_work_of_a_plan_that_was_renewed_is_told)
     tfr_graph *graph = make_layers();
     tfr_session *session = new_session(runtime, graph, true), *fresh;
     int64_t length = run_until_renewed(runtime, session, graph, 100);
-    const tfr__plan *plan, *want;
-    check_length(runtime, session, graph, ++length);
-    fresh = new_session(runtime, graph, true);
-    check_length(runtime, fresh, graph, length);
-    plan = session->main->plans[0];
-    want = fresh->main->plans[0];
-    CHECK(plan->renewed && plan->build->is_late);
-    tfr__build_count(plan->build);
-    REQUIRE(plan->n_placed == want->n_placed);
-    for (uint32_t i = 0; i < want->n_placed; i++) {
-        CHECK(plan->placed[i].work.flops == want->placed[i].work.flops);
-        CHECK(plan->placed[i].work.bytes == want->placed[i].work.bytes);
+    for (int64_t end = length + 10; length < end;) {
+        const tfr__plan *plan, *want;
+        check_length(runtime, session, graph, ++length);
+        fresh = new_session(runtime, graph, true);
+        check_length(runtime, fresh, graph, length);
+        plan = session->main->plans[0];
+        want = fresh->main->plans[0];
+        CHECK(plan->renewed && plan->build->is_late);
+        CHECK(tfr__build_count(plan->build));
+        REQUIRE(plan->n_placed == want->n_placed);
+        for (uint32_t i = 0; i < want->n_placed; i++) {
+            CHECK(plan->placed[i].work.flops == want->placed[i].work.flops);
+            CHECK(plan->placed[i].work.bytes == want->placed[i].work.bytes);
+        }
+        tfr_session_destroy(fresh);
     }
-    tfr_session_destroy(fresh);
     tfr_session_destroy(session);
     tfr_graph_release(graph);
     tfr_runtime_release(runtime);
@@ -498,7 +540,9 @@ static const test_case cases[] = {
     CASE(a_cache_that_grows_ends_with_one_plan_that_is_renewed),
     CASE(a_plan_that_was_renewed_stays_when_a_length_shrinks),
     CASE(programs_of_the_next_lengths_are_compiled_at_once),
-    CASE(nothing_is_compiled_for_lengths_at_which_all_is_looked_at_again),
+    CASE(a_list_of_what_to_renew_holds_while_there_is_about_as_much_to_do),
+    CASE(a_length_that_grows_alike_seldom_takes_other_memory),
+    CASE(few_programs_are_compiled_where_lengths_grow_by_ten),
     CASE(a_length_that_was_not_expected_drops_what_was_compiled_for_others),
     CASE(a_compiler_that_fails_for_a_length_to_come_is_asked_when_it_is_there),
     CASE(each_failed_request_of_a_renewal_leaves_a_session_that_runs),

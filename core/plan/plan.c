@@ -146,7 +146,6 @@ static tfr_status plan_follows(tfr__build *b, const tfr__section *section, tfr_e
 static tfr_status build_again(tfr__build *b, const tfr__section *section, tfr__plan *like,
                               bool *same, tfr_err *err)
 {
-    const uint32_t n_known = like->n_known;
     bool by_course;
     tfr_status status = TFR_OK;
     b->section = section;
@@ -158,11 +157,13 @@ static tfr_status build_again(tfr__build *b, const tfr__section *section, tfr__p
         /* Programs that append were compiled for others, or earlier: is there room here and now? */
         *same = *same && tfr__plan_has_room(like, section->values, b);
     } else {
-        tfr__build_count(b);
+        *same = tfr__build_count(b);
         if (!b->renews)
             status = plan_follows(b, section, err);
-        if (!status)
+        if (!status && *same)
             status = tfr__build_infer_again(b, like, same, err);
+        if (!status && *same)
+            tfr__build_note_growth(b, like);
     }
     if (b->plan == like && like->n_shape_inputs) /* these were like's to begin with */
         *same = false;
@@ -172,9 +173,9 @@ static tfr_status build_again(tfr__build *b, const tfr__section *section, tfr__p
         return status;
     if (b->renews && !by_course)
         tfr__course_learn(b);
-    if (b->renews && tfr__plan_renew(b, n_known))
+    if (b->renews && tfr__plan_renew(b))
         return TFR_OK;
-    tfr__build_count(b);
+    *same = tfr__build_count(b);
     if (b->plan == like) {
         tfr__plan_retire(like, b);
         status = plan_follows(b, section, err);
@@ -189,6 +190,7 @@ static tfr__plan *plan_take(tfr__build *b, bool sampled)
 {
     tfr__plan *p = b->plan;
     p->end = b->end;
+    p->n_kept = p->n_known;
     if (sampled)
         tfr__sample_begin(p);
     if (b->stays) {

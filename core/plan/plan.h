@@ -135,6 +135,7 @@ typedef struct tfr__plan {
     tfr__dims *dims;          /* by stream that has some */
     tfr__placed *placed;
     tfr_tensor **known; /* tensors that kernels may read until they are dropped */
+    uint32_t n_kept;    /* of known: those since were known for shapes that it had before */
     tfr__program *programs;
     struct tfr__build *build; /* what it was made from; NULL = it is gone, or another plan has it */
     /* Arena per memory: [n_memories]. */

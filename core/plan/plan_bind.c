@@ -181,11 +181,15 @@ static void announce_memory(const tfr__steps *s)
 
 /*
  * Plans of ever new sizes lie as the one before as long as they fit. So a buffer gets room to grow,
- * an eighth at most: to find places takes longer than all else of a plan with many buffers.
+ * an eighth at most, and half of its size before that if it grows and the last sizes grew alike: to
+ * find places takes longer than all else of a plan with many buffers.
  */
-static uint64_t room_of(uint64_t bytes)
+static uint64_t room_of(const tfr__build *b, const tfr__buffer *buffer)
 {
-    uint64_t step = 512;
+    const tfr_value v = buffer->value;
+    uint64_t step = 512, bytes = buffer->bytes;
+    if (b->n_alike && (v == TFR_VALUE_NONE || b->follows[v] != TFR_VALUE_NONE))
+        bytes += bytes / 2;
     while (step * 16 < bytes)
         step *= 2;
     return bytes < UINT64_MAX / 2 ? (bytes + step - 1) & ~(step - 1) : bytes;
@@ -230,7 +234,7 @@ static void keep_rooms(tfr__steps *s)
     for (uint32_t i = 0; b->n_arenas && i < p->n_buffers; i++) {
         const tfr__buffer *buffer = &p->buffers[i];
         const bool in = buffer->kind == TFR__BUFFER_ARENA;
-        b->rooms[i] = (tfr__room){room_of(buffer->bytes), buffer->offset,
+        b->rooms[i] = (tfr__room){room_of(b, buffer), buffer->offset,
                                   in ? buffer->memory : UINT32_MAX, buffer->first, buffer->last};
     }
 }
@@ -251,7 +255,7 @@ static tfr_status find_rooms(tfr__steps *s, tfr__arena *arena, tfr_err *err)
     }
     for (uint32_t i = 0; bytes && i < p->n_buffers; i++) {
         bytes[i] = p->buffers[i].bytes;
-        p->buffers[i].bytes = room_of(bytes[i]);
+        p->buffers[i].bytes = room_of(s->b, &p->buffers[i]);
     }
     status = tfr__arena_plan(p->buffers, p->n_buffers, arena->memory, alignment ? alignment : 64,
                              &arena->bytes, &arena->lower_bound, err);

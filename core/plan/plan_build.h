@@ -216,8 +216,11 @@ bool tfr__build_reads_changed(const tfr__build *b, uint32_t i);
 bool tfr__build_goes_along(const tfr__build *b, uint32_t i);
 /* Asks anew about a node that has changed: *same = it is taken as it was. */
 tfr_status tfr__build_choose_again(tfr__build *b, uint32_t i, bool *same, tfr_err *err);
-/* How much there is to do in nodes that have changed, into the plan's rows, unless it is there. */
-void tfr__build_count(tfr__build *b);
+/* How much there is to do in nodes that have changed, into the plan's rows, unless it is there, and
+ * all types and values that renewals have left out; false: these cannot be had. */
+bool tfr__build_count(tfr__build *b);
+/* Is that between half and twice as much as when the nodes were placed? */
+bool tfr__build_does_as_much(const tfr__build *b);
 bool tfr__build_wants_to_be_asked(const tfr__build *b);
 /* A group that has a program once more; a plan that is renewed has the arguments already. */
 tfr_status tfr__group_compile_again(tfr__build *b, uint32_t group, struct tfr__views *seen,
@@ -228,16 +231,20 @@ tfr_status tfr__group_compile_again(tfr__build *b, uint32_t group, struct tfr__v
  */
 bool tfr__plan_may_renew(tfr__plan *p, const tfr__build *b, const tfr__section *section);
 /* The plan of the build, whose shapes, values and programs are new, becomes theirs; false: it
- * cannot, and is as it was. What it has known beyond n_known was known for the shapes before. */
-bool tfr__plan_renew(tfr__build *b, uint32_t n_known);
+ * cannot, and is as it was. */
+bool tfr__plan_renew(tfr__build *b);
 /* It is none for any shapes, but what its programs were given stays until they are dropped. */
 void tfr__plan_retire(tfr__plan *p, const tfr__build *b);
 /* plan_course.c: what renewals have in common; NULL where they may differ. It is the build's. */
 typedef struct tfr__course tfr__course;
 void tfr__course_learn(tfr__build *b); /* before the plan is renewed */
 void tfr__course_free(tfr__build *b);
+/* Notes whether what comes in has grown from that of `like` by as much as the last time. */
+void tfr__build_note_growth(tfr__build *b, const tfr__plan *like);
 /* Do the section's shapes differ from those of the plan as those did from the ones before? */
-bool tfr__course_fits(const tfr__build *b);
+bool tfr__course_fits(tfr__build *b);
+/* Types and values that the last renewals have left out. */
+bool tfr__course_catch_up(tfr__build *b);
 /* Types, values and programs for them; *same = all went as it did before. */
 tfr_status tfr__course_take(tfr__build *b, bool *same, tfr_err *err);
 /* Is it a constant of other shapes that is another one for these? */

@@ -25,13 +25,15 @@ enum { MOST_AHEAD = 8, MOST_NODES = 64 };
 typedef struct item {
     int32_t what; /* -1: the value of formula `from` */
     int32_t from; /* -1: infer it, compile it; less: of -2 - from also what is known */
+    bool is_needed;
 } item;
 
 struct tfr__course {
-    uint64_t most_bytes; /* of all that comes in: what runs where holds for a size like that */
-    uint64_t bytes;      /* the last time */
+    uint64_t most_bytes; /* of all that comes in, until it is seen how much there is to do */
     uint32_t n_quarantines;
     uint32_t n_values, n_asked, n_groups;
+    const tfr__plan *needed_by;   /* of which the items know whether it needs them */
+    bool is_behind;               /* what it does not need is of shapes before */
     uint32_t n_compiled, n_nodes; /* groups that do not take the program of another; their nodes */
     bool is_known;                /* what comes in tells all about these, without inference */
     uint32_t n_ahead, n_taken;
@@ -48,13 +50,13 @@ static uint64_t live_bytes(const tfr__build *b)
     return bytes;
 }
 
-/* What all dims that are not those of the plan have grown by, or 0. */
-static int64_t growth(const tfr__build *b)
+/* What all dims that are not those of the plan before have grown by, or 0. */
+static int64_t growth(const tfr__build *b, const tfr__plan *like)
 {
     int64_t by = 0;
-    for (uint32_t i = 0; i < b->plan->n_live_ins; i++) {
-        const tfr_shape *was = &b->plan->live_ins[i].shape;
-        const int64_t *now = b->section->values[b->plan->live_ins[i].value]->shape.dims;
+    for (uint32_t i = 0; i < like->n_live_ins; i++) {
+        const tfr_shape *was = &like->live_ins[i].shape;
+        const int64_t *now = b->section->values[like->live_ins[i].value]->shape.dims;
         for (int32_t k = 0; k < was->rank; k++) {
             if (now[k] == was->dims[k])
                 continue;
@@ -66,9 +68,9 @@ static int64_t growth(const tfr__build *b)
     return by;
 }
 
-static void note_growth(tfr__build *b)
+void tfr__build_note_growth(tfr__build *b, const tfr__plan *like)
 {
-    const int64_t by = growth(b);
+    const int64_t by = growth(b, like);
     b->n_alike = by && by == b->grown_by && by < INT32_MAX ? b->n_alike + 1 : 0;
     b->grown_by = by;
 }
@@ -83,20 +85,20 @@ static void learn_node(tfr__build *b, uint32_t i)
     if (!state->is_copied || state->by_chance || b->nodes[twin].varies) {
         uint32_t at = c->formulas.n;
         if (!tfr__formulas_find(&c->formulas, b, i)) {
-            c->items[c->n_values++] = (item){(int32_t)i, -1};
+            c->items[c->n_values++] = (item){.what = (int32_t)i, .from = -1};
             c->is_known = false;
         }
         for (; at < c->formulas.n; at++)
             if (!at || c->formulas.items[at - 1].value != c->formulas.items[at].value)
-                c->items[c->n_values++] = (item){-1, (int32_t)at};
+                c->items[c->n_values++] = (item){.what = -1, .from = (int32_t)at};
         return;
     }
     for (uint32_t k = 0; k < node->n_outputs; k++) {
         const tfr_value v = node->outputs[k], from = tfr__build_node_at(b, twin)->outputs[k];
         if (v == TFR_VALUE_NONE || b->follows[v] == TFR_VALUE_NONE)
             continue;
-        c->items[c->n_values++] =
-            (item){v, b->known[v] && b->known[v] == b->known[from] ? -2 - from : from};
+        c->items[c->n_values++] = (item){
+            .what = v, .from = b->known[v] && b->known[v] == b->known[from] ? -2 - from : from};
         tfr__formulas_copy(&c->formulas, v, from);
     }
 }
@@ -130,12 +132,10 @@ void tfr__course_learn(tfr__build *b)
     b->course = c = tfr__calloc(1, sizeof *c + n * sizeof *c->items);
     if (!c)
         return;
-    note_growth(b);
     c->is_known = true;
     can = tfr__formulas_begin(&c->formulas, b) && can;
     c->n_quarantines = atomic_load(&tfr__n_quarantines);
-    c->bytes = live_bytes(b);
-    c->most_bytes = c->bytes + c->bytes / 8;
+    c->most_bytes = live_bytes(b) / 8 * 9;
     for (uint32_t i = 0; can && i < b->end - b->first; i++)
         if (tfr__build_reads_changed(b, i))
             learn_node(b, i);
@@ -143,13 +143,13 @@ void tfr__course_learn(tfr__build *b)
     at = &c->items[c->n_values];
     for (uint32_t i = 0; i < b->end - b->first; i++)
         if (b->nodes[i].changed && !tfr__build_goes_along(b, i)) {
-            *at++ = (item){(int32_t)i, -1};
+            *at++ = (item){.what = (int32_t)i, .from = -1};
             c->n_asked++;
         }
     for (uint32_t k = 0; can && k < b->n_order; k++) {
         const int32_t group = b->nodes[b->order[k]].group;
         if (group >= 0 && b->groups[group].changed) {
-            *at++ = (item){group, b->groups[group].like};
+            *at++ = (item){.what = group, .from = b->groups[group].like};
             c->n_groups++;
             c->n_compiled += b->groups[group].like < 0;
             c->n_nodes += b->groups[group].like < 0 ? b->groups[group].program.n_nodes : 0;
@@ -160,11 +160,21 @@ void tfr__course_learn(tfr__build *b)
         tfr__course_free(b);
 }
 
-bool tfr__course_fits(const tfr__build *b)
+/* What runs where was found for about as much to do as there is. */
+static bool is_placed(tfr__build *b)
+{
+    const uint64_t bytes = live_bytes(b);
+    if (bytes <= b->course->most_bytes)
+        return true;
+    b->course->most_bytes = bytes / 8 * 9;
+    return tfr__build_count(b) && tfr__build_does_as_much(b);
+}
+
+bool tfr__course_fits(tfr__build *b)
 {
     const tfr__plan *p = b->plan;
-    bool fits = b->course && b->course->n_quarantines == atomic_load(&tfr__n_quarantines) &&
-                live_bytes(b) <= b->course->most_bytes;
+    bool fits =
+        b->course && b->course->n_quarantines == atomic_load(&tfr__n_quarantines) && is_placed(b);
     for (uint32_t i = 0; fits && i < p->n_live_ins; i++) {
         const tfr__live_in *was = &p->live_ins[i];
         const tfr_shape *shape = &b->section->values[was->value]->shape;
@@ -221,43 +231,89 @@ static tfr_status take_group(tfr__build *b, const item *at, tfr__program *ahead,
     return status;
 }
 
-/* Types and values for the section's shapes, or for those that follow after `steps` more like the
- * last one; then no node is inferred. */
-static tfr_status take_values(tfr__build *b, int64_t steps, bool *same, tfr_err *err)
+/* Which items of values: those that the plan needs, the rest, or both. */
+static tfr_status take_items(tfr__build *b, bool needed, bool rest, bool *same, tfr_err *err)
 {
     tfr__course *c = b->course;
-    const tfr__plan *p = b->plan;
     const item *at = c->items;
     tfr_status status = TFR_OK;
-    c->formulas.n_now = 0;
-    for (uint32_t i = 0; i < p->n_live_ins; i++) {
-        const tfr_value v = p->live_ins[i].value;
-        const int64_t *now = b->section->values[v]->shape.dims;
-        for (int32_t k = 0; k < p->live_ins[i].shape.rank; k++)
-            b->types[v].dims[k] = now[k] + steps * (now[k] - p->live_ins[i].shape.dims[k]);
-    }
-    for (uint32_t n = c->n_values; !status && *same && n; n--, at++)
+    for (uint32_t n = c->n_values; !status && *same && n; n--, at++) {
+        if (!(at->is_needed ? needed : rest))
+            continue;
         if (at->what < 0)
             *same = tfr__formulas_take(&c->formulas, b, (uint32_t)at->from);
         else if (at->from == -1)
             status = tfr__build_infer_changed(b, (uint32_t)at->what, true, same, err);
         else
             copy_value(b, at);
+    }
     return status;
+}
+
+/* Types and values for the section's shapes, or for those that follow after `steps` more like the
+ * last one; then no node is inferred. */
+static tfr_status take_values(tfr__build *b, int64_t steps, bool rest, bool *same, tfr_err *err)
+{
+    tfr__course *c = b->course;
+    const tfr__plan *p = b->plan;
+    c->formulas.n_now = 0;
+    c->is_behind = !rest;
+    for (uint32_t i = 0; i < p->n_live_ins; i++) {
+        const tfr_value v = p->live_ins[i].value;
+        const int64_t *now = b->section->values[v]->shape.dims;
+        for (int32_t k = 0; k < p->live_ins[i].shape.rank; k++)
+            b->types[v].dims[k] = now[k] + steps * (now[k] - p->live_ins[i].shape.dims[k]);
+    }
+    return take_items(b, true, rest, same, err);
+}
+
+bool tfr__course_catch_up(tfr__build *b)
+{
+    bool same = true;
+    if (!b->course || !b->course->is_behind)
+        return true;
+    b->course->is_behind = take_items(b, false, true, &same, NULL) || !same;
+    return same;
+}
+
+static void want(tfr__build *b, tfr_value v)
+{
+    if (v != TFR_VALUE_NONE)
+        (void)tfr__build_meet(b, v);
+}
+
+/*
+ * Programs of most lengths are there, so nobody looks at types of what is inside them: what the
+ * plan has buffers for or gives out is needed each time, and the rest is left until it is wanted.
+ */
+static void find_needed(tfr__build *b)
+{
+    tfr__course *c = b->course;
+    const tfr__plan *p = b->plan;
+    c->needed_by = p;
+    tfr__build_look(b);
+    for (uint32_t i = 0; i < p->n_buffers; i++)
+        want(b, p->buffers[i].value);
+    for (uint32_t i = 0; i < p->n_live_outs; i++)
+        want(b, p->live_outs[i].value);
+    for (uint32_t i = c->n_values; i-- > 0;) {
+        item *at = &c->items[i];
+        const tfr_value v = at->what < 0 ? c->formulas.items[at->from].value : at->what;
+        at->is_needed = b->seen[v] == b->n_looks;
+        if (at->is_needed && at->what >= 0)
+            want(b, at->from < 0 ? -2 - at->from : at->from);
+    }
 }
 
 /*
  * What grew by a token will grow by one more, and while a compiler's code is in the caches it takes
  * a quarter of the time. So programs of the next shapes are compiled with those at hand, for as
  * many as have grown alike in a row: what is made for nothing is no more than what was needed.
- * more: bytes by which all that comes in has grown.
  */
-static void compile_ahead(tfr__build *b, uint64_t more)
+static void compile_ahead(tfr__build *b)
 {
     tfr__course *c = b->course;
-    const uint32_t most = b->n_alike < MOST_AHEAD ? b->n_alike : MOST_AHEAD;
-    const uint64_t fit = more ? (c->most_bytes - c->bytes) / more : 0;
-    const uint32_t n = fit < most ? (uint32_t)fit : most;
+    const uint32_t n = b->n_alike < MOST_AHEAD ? b->n_alike : MOST_AHEAD;
     bool same = n && c->is_known && c->n_nodes - 1 < MOST_NODES; /* there are some */
     drop_ahead(c);
     if (same)
@@ -268,7 +324,7 @@ static void compile_ahead(tfr__build *b, uint64_t more)
     for (uint32_t k = n; same && k; k--) {
         const item *at = c->items + c->n_values + c->n_asked;
         tfr__program *to = &c->ahead[k * c->n_compiled];
-        same = !take_values(b, k, &same, NULL) && same;
+        same = !take_values(b, k, true, &same, NULL) && same;
         for (uint32_t i = c->n_groups; same && i; i--, at++)
             if (at->from < 0)
                 same = tfr__group_compile_ahead(b, (uint32_t)at->what, to++);
@@ -283,17 +339,17 @@ tfr_status tfr__course_take(tfr__build *b, bool *same, tfr_err *err)
 {
     tfr__course *c = b->course;
     const item *at = c->items + c->n_values;
-    const uint64_t before = c->bytes;
     tfr__program *ahead;
     tfr_status status;
     b->is_late = true;
-    note_growth(b);
-    c->bytes = live_bytes(b);
+    tfr__build_note_growth(b, b->plan);
     if (b->n_alike && c->n_taken < c->n_ahead)
         c->n_taken++;
     else
-        compile_ahead(b, c->bytes - before);
-    status = take_values(b, 0, same, err);
+        compile_ahead(b);
+    if (c->n_taken && c->needed_by != b->plan)
+        find_needed(b);
+    status = take_values(b, 0, !c->n_taken || c->n_asked, same, err);
     for (uint32_t n = c->n_asked; !status && *same && n; n--, at++)
         status = tfr__build_choose_again(b, (uint32_t)at->what, same, err);
     ahead = c->ahead ? &c->ahead[c->n_taken * c->n_compiled] : NULL;

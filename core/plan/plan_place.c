@@ -156,14 +156,18 @@ static tfr_status prepare_try(tfr__build *b, uint32_t i, bool *again, tfr_err *e
                   : TFR_OK;
 }
 
-tfr_status tfr__build_prepare(tfr__build *b, uint32_t i, tfr_err *err)
+static bool is_quarantined(const tfr__build *b, uint32_t i)
 {
     const tfr__backend *backend = b->nodes[i].choice.backend;
-    uint32_t op = tfr__op_number(tfr__build_node_at(b, i)->op);
+    const uint32_t op = tfr__op_number(tfr__build_node_at(b, i)->op);
+    return atomic_load(&backend->quarantined) ||
+           (backend->op_quarantined && atomic_load(&backend->op_quarantined[op]));
+}
+
+tfr_status tfr__build_prepare(tfr__build *b, uint32_t i, tfr_err *err)
+{
     tfr_status status = TFR_OK;
-    /* Since the choice. */
-    bool again = atomic_load(&backend->quarantined) ||
-                 (backend->op_quarantined && atomic_load(&backend->op_quarantined[op]));
+    bool again = is_quarantined(b, i); /* since the choice */
     do {
         if (again) {
             status = choose(b, i, err);
@@ -404,8 +408,10 @@ static tfr_status work_again(tfr__build *b, uint32_t i, tfr_err *err)
     return TFR_OK;
 }
 
-void tfr__build_count(tfr__build *b)
+bool tfr__build_count(tfr__build *b)
 {
+    if (!tfr__course_catch_up(b))
+        return false;
     for (uint32_t i = 0; b->is_late && i < b->end - b->first; i++) {
         if (!b->nodes[i].changed || !is_launched(b, i))
             continue;
@@ -413,6 +419,7 @@ void tfr__build_count(tfr__build *b)
             b->plan->placed[i].work = b->nodes[i].work;
     }
     b->is_late = false;
+    return true;
 }
 
 void tfr__plan_count(const tfr__plan *p)
@@ -421,21 +428,17 @@ void tfr__plan_count(const tfr__plan *p)
         tfr__build_count(p->build);
 }
 
-static bool is_quarantined(const tfr__build *b, uint32_t i)
-{
-    const tfr__backend *backend = b->nodes[i].choice.backend;
-    const uint32_t op = tfr__op_number(tfr__build_node_at(b, i)->op);
-    return atomic_load(&backend->quarantined) ||
-           (backend->op_quarantined && atomic_load(&backend->op_quarantined[op]));
-}
-
-/*
- * Prices are not asked for: placements hold as long as there is between half and twice as much to
- * do as when they were found.
- */
-tfr_status tfr__build_place_again(tfr__build *b, bool *same, tfr_err *err)
+bool tfr__build_does_as_much(const tfr__build *b)
 {
     uint64_t ns = 0;
+    for (uint32_t i = 0; i < b->end - b->first; i++)
+        ns += is_launched(b, i) ? tfr__neutral_ns(&b->nodes[i].work) : 0;
+    return ns / 2 <= b->decided_ns && b->decided_ns / 2 <= ns;
+}
+
+/* Prices are not asked for: placements hold as long as there is about as much to do. */
+tfr_status tfr__build_place_again(tfr__build *b, bool *same, tfr_err *err)
+{
     tfr_status status = TFR_OK;
     *same = true;
     for (uint32_t i = 0; !status && *same && i < b->end - b->first; i++) {
@@ -447,9 +450,8 @@ tfr_status tfr__build_place_again(tfr__build *b, bool *same, tfr_err *err)
                                                  : tfr__build_choose_again(b, i, same, err);
         if (b->renews)
             b->plan->placed[i].work = b->nodes[i].work;
-        ns += tfr__neutral_ns(&b->nodes[i].work);
     }
-    *same = *same && ns / 2 <= b->decided_ns && b->decided_ns / 2 <= ns;
+    *same = *same && tfr__build_does_as_much(b);
     if (!status && *same)
         status = tfr__build_programs_again(b, same, err);
     return status;

@@ -138,7 +138,7 @@ static void take_shapes(tfr__build *b)
     }
 }
 
-bool tfr__plan_renew(tfr__build *b, uint32_t n_known)
+bool tfr__plan_renew(tfr__build *b)
 {
     tfr__plan *p = b->plan;
     bool can = b->n_arenas == 1 && b->n_rooms == p->n_buffers;
@@ -154,7 +154,7 @@ bool tfr__plan_renew(tfr__build *b, uint32_t n_known)
     for (uint32_t k = 0; k < p->n_steps; k++)
         take_step(b, k);
     tfr__plan_bind_skipped(p);
-    while (p->n_known > n_known) /* no program is left that was given these */
+    while (p->n_known > p->n_kept) /* no program is left that was given these */
         tfr_tensor_release(p->known[--p->n_known]);
     return p->renewed = true;
 }
