@@ -449,6 +449,23 @@ TEST(comparisons_choices_and_logic_stay_in_the_program)
           "out MatMul(Where(c,y,PRelu(s,m)),w)");
 }
 
+/* Of lengths that come in: below a thread's part of it, and above. */
+TEST(a_range_that_is_compared_with_known_numbers_is_in_the_program)
+{
+    uint32_t n_launches;
+    check("in x ? 48; n = Squeeze(Gather(Shape(x),[0]),[0]);"
+          "r = Range(Squeeze([0],[0]),n,Squeeze([1],[0]));"
+          "out Where(LessOrEqual(Reshape(r,[-1,1]),[2]),Relu(x),x)");
+    check("in x ? 2500; n = Squeeze(Mul(Gather(Shape(x),[0]),[2500]),[0]);"
+          "r = Range(Squeeze([5],[0]),Sub(Squeeze([5],[0]),Mul(n,Squeeze([3],[0]))),"
+          "Squeeze([-3],[0]));"
+          "out Where(Greater([-4000],Reshape(r,[-1,2500])),Relu(x),x)");
+    compare("in x ? 48; n = Squeeze(Gather(Shape(x),[0]),[0]);"
+            "r = Range(Squeeze([0],[0]),n,Squeeze([1],[0]));"
+            "out Add(Cast{to=1}(Reshape(r,[-1,1])),x)",
+            &n_launches);
+}
+
 TEST(reductions_and_selections_stay_in_the_program)
 {
     check("in x ? 6 40; const w 40 40; y = MatMul(x,w); t,i = TopK{axis=1}(y,[4]);"
@@ -547,6 +564,7 @@ static const test_case cases[] = {
     CASE(numbers_that_cannot_be_composed_stay_right),
     CASE(comparisons_choices_and_logic_stay_in_the_program),
     CASE(masks_are_spread_in_the_program),
+    CASE(a_range_that_is_compared_with_known_numbers_is_in_the_program),
     CASE(reductions_and_selections_stay_in_the_program),
     CASE(great_numbers_have_a_mean),
     CASE(normalizations_of_groups_channels_and_rows),

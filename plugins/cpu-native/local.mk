@@ -301,6 +301,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_quantized.c \
 	plugins/cpu-native/program_quantized.h \
 	plugins/cpu-native/program_quantized_run.c \
+	plugins/cpu-native/program_range.c \
 	plugins/cpu-native/program_read.c \
 	plugins/cpu-native/program_read.h \
 	plugins/cpu-native/program_read_split.c \

@@ -51,6 +51,9 @@ static void propose_node(const tfr_plugin_device *device, const tfr_program_grap
     else if (native_form_of(node->call) && native_form_of(node->call)->kind == NATIVE_ITEM_BLOCKS &&
              !native_feeds_products(graph, i))
         leave(row, TFR_REASON_NONE, "programs know it for weights of products alone");
+    else if (native_form_of(node->call) && native_form_of(node->call)->kind == NATIVE_ITEM_RANGE &&
+             !native_is_range_compared(graph, i))
+        leave(row, TFR_REASON_NONE, "programs know it for comparisons with known values alone");
 }
 
 /* Views stay only between what is taken: elsewhere the core does them for nothing. */

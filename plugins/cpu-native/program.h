@@ -335,6 +335,8 @@ int native_axis(const tfr_call *call, int64_t otherwise);
 const native_form *native_find_top_k(const tfr_call *call);
 /* Softmax along an axis that is not the last (program_columns.c). */
 const native_form *native_find_columns(const tfr_call *call);
+/* program_range.c: is the Range at this node of a graph only compared with known values? */
+bool native_is_range_compared(const tfr_program_graph *graph, int node);
 /* The axes that a reduction takes together, as bits. */
 uint32_t native_fold_axes(const tfr_call *call);
 
@@ -494,6 +496,7 @@ void native_plan_arg(native_planner *p, const native_item *item);
 void native_fuse_mixes(native_ir *ir);
 void native_plan_mix(native_planner *p, const native_item *item);
 void native_plan_columns(native_planner *p, const native_item *item);
+void native_plan_range(native_planner *p, const native_item *item);
 void native_plan_group_norm(native_planner *p, const native_item *item);
 void native_plan_top_k(native_planner *p, const native_item *item);
 /* program_winograd_grad.c */

@@ -104,6 +104,7 @@ static const native_form forms[] = {
     {"QuantizeLinear", native_quantize_form, NATIVE_ITEM_QUANTIZE, 0, NULL},
     {"RMSNormalization", native_rms_form, NATIVE_ITEM_GROUP_NORM, 0,
      "a scale of the dims from an axis on, which is not the first, is done here"},
+    {"Range", native_range_form, NATIVE_ITEM_RANGE, 0, "int64 of known numbers is done here"},
     {"ReduceMean", native_reduce_form, NATIVE_ITEM_REDUCE, 0,
      "dims beside each other are done here"},
     {"ReduceSum", native_reduce_form, NATIVE_ITEM_REDUCE, 0,
@@ -225,6 +226,7 @@ static bool sees_types(const native_form *form)
     case NATIVE_ITEM_SUM:
     case NATIVE_ITEM_REDUCE:
     case NATIVE_ITEM_STRIDED:
+    case NATIVE_ITEM_RANGE:
     case NATIVE_ITEM_TRANSPOSE:
     case NATIVE_ITEM_CONCAT:
     case NATIVE_ITEM_LAYER_NORM_GRAD:

@@ -55,6 +55,7 @@ bool native_clip_form(const tfr_call *call);
 bool native_celu_form(const tfr_call *call);
 bool native_cast_form(const tfr_call *call);
 bool native_compare_form(const tfr_call *call);
+bool native_range_form(const tfr_call *call); /* program_range.c */
 bool native_select_form(const tfr_call *call);
 bool native_transpose_form(const tfr_call *call);
 bool native_concat_form(const tfr_call *call);

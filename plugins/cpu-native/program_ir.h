@@ -90,6 +90,7 @@ typedef enum native_item_kind {
     NATIVE_ITEM_REDUCE,          /* sums or means over dims inside of samples */
     NATIVE_ITEM_FOLD,            /* other reductions over any axes, of any type */
     NATIVE_ITEM_ARG,             /* ArgMax, ArgMin */
+    NATIVE_ITEM_RANGE,           /* of int64; its input, the first number, is known */
     NATIVE_ITEM_GROUP_NORM,      /* of groups, channels, rows: inputs x, scale, shift */
     NATIVE_ITEM_TOP_K,           /* values; more: their places */
     NATIVE_ITEM_PADDED,          /* Pad: inputs data, value */

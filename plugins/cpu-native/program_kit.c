@@ -51,6 +51,7 @@ const char *const native_item_names[] = {
     [NATIVE_ITEM_REDUCE] = "reduction",
     [NATIVE_ITEM_FOLD] = "reduction",
     [NATIVE_ITEM_ARG] = "arg",
+    [NATIVE_ITEM_RANGE] = "range",
     [NATIVE_ITEM_TOP_K] = "top k",
     [NATIVE_ITEM_GROUP_NORM] = "group normalization",
     [NATIVE_ITEM_ELEMENTWISE] = "elementwise",

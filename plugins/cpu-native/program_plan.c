@@ -416,6 +416,7 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_REDUCE] = native_plan_fold,
     [NATIVE_ITEM_FOLD] = native_plan_fold,
     [NATIVE_ITEM_ARG] = native_plan_arg,
+    [NATIVE_ITEM_RANGE] = native_plan_range,
     [NATIVE_ITEM_TOP_K] = native_plan_top_k,
     [NATIVE_ITEM_GROUP_NORM] = native_plan_group_norm,
     [NATIVE_ITEM_MOMENTS] = native_plan_moments,

@@ -293,6 +293,7 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
         item->quant = (native_quant){.dtype = TFR_DTYPE_U8, .n = 1};
         item->n_inputs = 1;
         break;
+    case NATIVE_ITEM_RANGE:
     case NATIVE_ITEM_TOP_K:
     case NATIVE_ITEM_CAST:
         item->n_inputs = 1;

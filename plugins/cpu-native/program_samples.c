@@ -79,6 +79,7 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
             ok = ok && batched(ir, item->inputs[i]) && !has_room(ir, item->inputs[i]);
         return ok &&
                (item->inputs[3] < 0 || batched(ir, item->inputs[3]) == (item->heads.mask[0] != 0));
+    case NATIVE_ITEM_RANGE:
     case NATIVE_ITEM_TOP_K:
     case NATIVE_ITEM_DYNAMIC_QUANTIZE:
     case NATIVE_ITEM_INDICES: /* which count elements of all samples */
