@@ -34,10 +34,10 @@
 #ifdef __x86_64__
 /* Row k of B in two vectors, and row i of A, whose elements are at constant distances, too. */
 #define COLUMNS                                                                                    \
-    "vmovups 64*\\k-128(%[b]), %%ymm12\n\t"                                                        \
-    "vmovups 64*\\k-96(%[b]), %%ymm13\n\t"
+    "vmovups 64*\\k-128(%%rdx), %%ymm12\n\t"                                                       \
+    "vmovups 64*\\k-96(%%rdx), %%ymm13\n\t"
 #define ROW(i, x)                                                                                  \
-    "vbroadcastss 32*" #i "+4*\\k-64(%[a]), %%" #x "\n\t"                                          \
+    "vbroadcastss 32*" #i "+4*\\k-64(%%rax), %%" #x "\n\t"                                         \
     "vfmadd231ps %%ymm12, %%" #x ", %[s" #i "]\n\t"                                                \
     "vfmadd231ps %%ymm13, %%" #x ", %[t" #i "]\n\t"
 #define ROWS_3 ROW(0, ymm14) ROW(1, ymm15) ROW(2, ymm14)
@@ -46,21 +46,29 @@
 #define ROWS_6 ROWS_5 ROW(5, ymm15)
 #define SUM(i) [s##i] "+x"(sum[i][0]), [t##i] "+x"(sum[i][1])
 
-/* n times 8 k of so many rows. */
+/* n times 8 k of so many rows. An asm has 30 operands at most, so pointers that move are copies. */
 #define SUM_ROWS(rows, ...)                                                                        \
-    __asm__(".p2align 6\n"                                                                         \
+    __asm__("mov %[a], %%rax\n\t"                                                                  \
+            "mov %[b], %%rdx\n\t"                                                                  \
+            "mov %[n], %%rcx\n\t"                                                                  \
+            "mov %[at], %%rsi\n\t"                                                                 \
+            ".p2align 6\n"                                                                         \
             "1: .irp k, 0, 1, 2, 3, 4, 5, 6, 7\n\t" COLUMNS ROWS_##rows ".endr\n\t"                \
+                                                                        "prefetcht1 (%%rsi)\n\t"   \
                                                                         "add $32*" #rows           \
-                                                                        ", %[a]\n\t"               \
-                                                                        "add $512, %[b]\n\t"       \
-                                                                        "dec %[n]\n\t"             \
+                                                                        ", %%rax\n\t"              \
+                                                                        "add $512, %%rdx\n\t"      \
+                                                                        "add %[by], %%rsi\n\t"     \
+                                                                        "dec %%rcx\n\t"            \
                                                                         "jnz 1b"                   \
-            : __VA_ARGS__, [a] "+r"(a), [b] "+r"(b), [n] "+r"(n)                                   \
-            :                                                                                      \
-            : "xmm12", "xmm13", "xmm14", "xmm15", "cc", "memory")
+            : __VA_ARGS__                                                                          \
+            : [a] "r"(a), [b] "r"(b), [n] "r"(n), [at] "r"(at), [by] "r"(by)                       \
+            : "rax", "rcx", "rdx", "rsi", "xmm12", "xmm13", "xmm14", "xmm15", "cc", "memory")
 
-static inline __attribute__((always_inline)) bool
-sum_rows(const int rows, const int nv, const float *a, const float *b, int64_t n, vec sum[6][2])
+static inline __attribute__((always_inline)) bool sum_rows(const int rows, const int nv,
+                                                           const float *a, const float *b,
+                                                           int64_t n, const char *at, int64_t by,
+                                                           vec sum[6][2])
 {
     if (nv != 2 || rows < 3) /* these wait for B */
         return false;

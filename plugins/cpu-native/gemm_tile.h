@@ -42,10 +42,13 @@
 /*
  * With SUM_PACKED, tiles of packed panels leave to the processor what it fetches by itself: panels
  * that are read from front to back. Where instructions are what a core has least of, as when it
- * runs those of another thread in between, each of them costs; see gemm_avx2.c.
+ * runs those of another thread in between, each of them costs; see gemm_avx2.c. The next panel of A
+ * comes from the third cache or from memory, and is fetched a line at a time, between
+ * multiplications: all at once it would take the places of lines that this tile waits for.
  *
- * bool SUM_PACKED(rows, nv, a, b, n, sum) adds n > 0 times K_ROW k to sum, or says that it has no
- * code for such a tile.
+ * bool SUM_PACKED(rows, nv, a, b, n, at, by, sum) adds n > 0 times K_ROW k to sum and for each
+ * fetches the line at `at`, which moves on by so many bytes; or says that it has no code for such a
+ * tile.
  */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -182,21 +185,32 @@ ALWAYS_INLINE void sum_on_the_way(const int rows, const int nv, const native_gem
 }
 
 #ifdef SUM_PACKED
+/* Bytes between what is fetched for each K_ROW k. Rows that lie apart: only the first of them. */
+ALWAYS_INLINE int64_t bytes_ahead(const native_prefetch *p, int64_t k)
+{
+    const int64_t row = (k + PREFETCH_K - 1) / PREFETCH_K * 64;
+    const int64_t n = p->step == row ? p->n : p->n > 0;
+
+    return n * 64 * K_ROW / PREFETCH_K;
+}
+
 /* The sums of a tile of packed panels. */
 ALWAYS_INLINE void sum_packed(const int rows, const int nv, const native_gemm_tile *t,
                               vec sum[MR][NV])
 {
     const float *a = t->a, *b = t->b;
+    const int64_t by = bytes_ahead(&t->next_a, t->k);
+    const char *at = t->next_a.n > 0 ? t->next_a.at : t->a;
     native_prefetch next_b = t->next_b;
     int64_t left = t->k / K_ROW, n = next_b.n > 0 ? PREFETCH_K / K_ROW : left, i;
     int kk;
 
     for (i = 0; t->next_c && i < MR; i++)
         prefetch_row_of_c(t->next_c + i * t->ldc);
-    for (; left > 0; left -= n, a += n * rows * K_ROW, b += n * K_ROW * NR) {
+    for (; left > 0; left -= n, a += n * rows * K_ROW, b += n * K_ROW * NR, at += n * by) {
         n = n < left ? n : left;
         prefetch_lines(&next_b);
-        if (SUM_PACKED(rows, nv, a, b, n, sum))
+        if (SUM_PACKED(rows, nv, a, b, n, at, by, sum))
             continue;
         for (i = 0; i < n; i++) {
             UNROLL_ALL
