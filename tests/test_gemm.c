@@ -83,6 +83,22 @@ TEST(rows_may_lie_apart)
     free_product(&p);
 }
 
+/* 8 KiB apart: such rows of B are packed before the tiles. One block of K and two, all heights. */
+TEST(rows_may_lie_in_the_same_places_of_a_cache)
+{
+    static const int64_t ks[] = {50, 523};
+    size_t i;
+
+    for (i = 0; i < sizeof ks / sizeof ks[0]; i++) {
+        product p = make_product(43, 37, ks[i]);
+        free((void *)(uintptr_t)p.args.b);
+        p.shape.ldb = 2048;
+        p.args.b = make_matrix((ks[i] - 1) * 2048 + 37);
+        check_everywhere(&p);
+        free_product(&p);
+    }
+}
+
 TEST(every_part_of_the_epilogue_agrees_with_float64)
 {
     product p = make_product(33, 45, 40);
@@ -400,6 +416,7 @@ static const test_case cases[] = {
     CASE(transposed_operands_agree_with_float64),
     CASE(an_empty_k_gives_the_epilogue_of_zeros),
     CASE(rows_may_lie_apart),
+    CASE(rows_may_lie_in_the_same_places_of_a_cache),
     CASE(every_part_of_the_epilogue_agrees_with_float64),
     CASE(the_residual_may_be_the_result_itself),
     CASE(activations_agree_with_float64),

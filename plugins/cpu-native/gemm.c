@@ -40,6 +40,7 @@
 enum {
     LINE = 64,
     PREFETCH_K = 16, /* k between the lines that a tile fetches */
+    FAR = 8192, /* bytes: rows that lie a multiple of it apart share few places in the caches */
     MOST_WAITS = 10000
 };
 
@@ -486,6 +487,20 @@ static void step_batch(const native_gemm *g, int64_t i, native_gemm_args *args)
         args->residual += c;
 }
 
+/*
+ * Do the first tiles copy the block of B? Where its rows are a multiple of 8 KiB apart, all have
+ * the same place in the first cache and few in the second, so that others push out what a tile
+ * fetches for the next one. Then the block is packed before, row by row.
+ */
+static bool copies_b(const native_gemm *g)
+{
+    const native_gemm_shape *s = &g->shape;
+
+    if (!g->isa->packs_on_its_way || s->b_packed || s->b_made || s->trans_b || g->raw_b)
+        return false;
+    return !g->isa->packs_far_rows || s->ldb * (int64_t)sizeof(float) % FAR != 0;
+}
+
 static bool has_epilogue(const native_epilogue *e, const native_gemm_args *args)
 {
     return e->alpha != 1.0f || e->activation != NATIVE_GEMM_NONE || args->addend ||
@@ -510,8 +525,7 @@ void native_gemm_run_helped(const native_gemm *g, const native_gemm_args *args, 
     set_scratch(&u, scratch);
     if (g->isa->begin)
         g->isa->begin();
-    u.copies_b = g->isa->packs_on_its_way && !g->shape.b_packed && !g->shape.b_made &&
-                 !g->shape.trans_b && !g->raw_b;
+    u.copies_b = copies_b(g);
     u.keeps_c = args->residual == args->c;
     if (u.keeps_c)
         whole.residual = NULL;

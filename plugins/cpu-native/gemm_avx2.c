@@ -25,11 +25,12 @@
 
 #include "vec_avx2.h"
 
-#define NV       2
-#define MR       6
-#define KC       768
-#define K_ROW    8
-#define UNROLL_K UNROLL_TWO
+#define NV             2
+#define MR             6
+#define KC             768
+#define K_ROW          8
+#define PACKS_FAR_ROWS true
+#define UNROLL_K       UNROLL_TWO
 
 #ifdef __x86_64__
 /* Row k of B in two vectors, and row i of A, whose elements are at constant distances, too. */

@@ -66,6 +66,7 @@ struct native_gemm_isa {
     int kc;                /* the longest block of K that it likes, for a first cache of 48 KiB */
     int l2_quarters;       /* of the second cache for a block of B, 0 = 2 */
     bool packs_on_its_way; /* b_step may be anything, raw_a and packed_b may be there */
+    bool packs_far_rows;   /* of B before its tiles, all the same, where caches take few of them */
     bool whole_panels;     /* rows are cut at multiples of mr; else in panels of equal height */
     /* What packing takes: bits of the least absolute value but 0, and of the first that is too
      * large. high 0 = everything. */

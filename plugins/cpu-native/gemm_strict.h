@@ -84,6 +84,9 @@ static bool pack_b(void *to, const native_source *b)
 #ifndef KC
 #define KC 512
 #endif
+#ifndef PACKS_FAR_ROWS
+#define PACKS_FAR_ROWS false
+#endif
 #define NAME_AGAIN(isa) #isa
 #define NAME(isa)       NAME_AGAIN(isa)
 
@@ -93,6 +96,7 @@ const native_gemm_isa JOIN(native_gemm_, ISA) = {
     .nr = NR,
     .kc = KC,
     .packs_on_its_way = true,
+    .packs_far_rows = PACKS_FAR_ROWS,
     .a_bytes = panel_a_bytes,
     .b_bytes = panel_b_bytes,
     .pack_a = pack_a,

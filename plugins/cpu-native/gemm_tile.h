@@ -38,6 +38,9 @@
 
 /* Far enough for the second cache: B comes 24 k ahead of its use. */
 #define B_AHEAD 24
+/* Packing takes so many rows of B at a time, and fetches those that come so much later. */
+#define B_ROWS       4
+#define B_ROWS_AHEAD 16
 
 /*
  * With SUM_PACKED, tiles of packed panels leave to the processor what it fetches by itself: panels
@@ -315,25 +318,26 @@ static void pack_a_any(float *to, const native_source *a)
                 a->at[i * a->major_step + k * a->k_step];
 }
 
-/* Dense rows of B, read one after the other. */
+/* Dense rows of B, some at a time: what is read and what is written is a few lines that follow. */
 static void pack_b_rows(float *to, const native_source *b)
 {
-    const int64_t panel = b->k * NR, whole = b->n / NR, rest = b->n % NR;
-    int64_t k, p;
+    int64_t i, j, k, rows;
 
-    for (k = 0; k < b->k; k++) {
-        const float *from = b->at + k * b->k_step;
-        for (p = 0; p < whole; p++) {
-            float *x = to + p * panel + k * NR;
-            int j;
-            UNROLL_ALL
-            for (j = 0; j < NV; j++)
-                V_STORE(x + j * LANES, V_LOAD(from + p * NR + j * LANES));
-        }
-        if (rest) {
-            float *x = to + whole * panel + k * NR;
-            memcpy(x, from + whole * NR, (size_t)rest * sizeof(float));
-            memset(x + rest, 0, (size_t)(NR - rest) * sizeof(float));
+    for (k = 0; k < b->k; k += rows) {
+        rows = b->k - k < B_ROWS ? b->k - k : B_ROWS;
+        for (j = 0; j < b->n; j += NR) {
+            const int64_t n = b->n - j < NR ? b->n - j : NR;
+            const float *from = b->at + k * b->k_step + j;
+            float *x = to + j * b->k + k * NR;
+            for (i = 0; i < rows; i++, from += b->k_step, x += NR) {
+                __builtin_prefetch(from + B_ROWS_AHEAD * b->k_step, 0, 3);
+                if (n == NR) {
+                    copy_b(NV, from, 0, 1, x);
+                } else {
+                    memcpy(x, from, (size_t)n * sizeof(float));
+                    memset(x + n, 0, (size_t)(NR - n) * sizeof(float));
+                }
+            }
         }
     }
 }
