@@ -316,6 +316,7 @@ static void compile_ahead(tfr__build *b)
     const uint32_t n = b->n_alike < MOST_AHEAD ? b->n_alike : MOST_AHEAD;
     bool same = n && c->is_known && c->n_nodes - 1 < MOST_NODES; /* there are some */
     drop_ahead(c);
+    c->needed_by = NULL; /* another plan may come to lie where that one was */
     if (same)
         c->ahead = tfr__calloc((n + 1) * c->n_compiled, sizeof *c->ahead);
     if (!c->ahead)
